@@ -1,0 +1,72 @@
+# Needs Python 3.11 or newer and make. Every target installs what it needs into .venv (test-oldest: .venv-oldest).
+#   PYTHON           the interpreter that makes .venv                                   make test PYTHON=python3.12
+#   FILE, MODEL      what `make translate` reads, and with which checkpoint             make translate FILE=my.txt
+#   TORCH_INDEX_URL  a further package index for PyTorch. On Linux the default build of PyTorch brings several GB of
+#                    CUDA libraries; https://download.pytorch.org/whl/cpu has a small one without.
+
+PYTHON ?= python3
+FILE ?= examples/sample_document.en.txt
+MODEL ?= checkpoints/hier-nmt-en-fr
+TORCH_INDEX_URL ?=
+
+TORCH_INDEX := $(if $(TORCH_INDEX_URL),--extra-index-url $(TORCH_INDEX_URL))
+PIP_INSTALL := -m pip install -qq --disable-pip-version-check $(TORCH_INDEX)
+RUNTIME := .venv/.installed-runtime
+DEV := .venv/.installed-dev
+OLDEST := .venv-oldest/.installed
+REQUIREMENTS := setup.cfg pyproject.toml
+
+.DEFAULT_GOAL := help
+.PHONY: help translate test lint types train-demo test-slow test-oldest clean
+
+help:  ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-20s %s\n", $$1, $$2}'
+
+translate: $(RUNTIME)  ## translate the sample document, or FILE=my.txt, from English to French
+	@.venv/bin/python training/translate.py --model $(MODEL) "$(FILE)"
+
+test: $(DEV)  ## run the tests (about two minutes; no network, no GPU)
+	.venv/bin/python -m pytest
+
+lint: $(DEV)  ## check style and formatting with ruff
+	.venv/bin/ruff check .
+	.venv/bin/ruff format --check .
+
+types: $(DEV)  ## check the type hints with mypy
+	.venv/bin/mypy
+
+# The model is so small that a second thread costs more than it brings.
+train-demo: export OMP_NUM_THREADS = 1
+train-demo: $(RUNTIME)  ## train a tiny model on a tiny corpus (under five minutes) and translate with it
+	.venv/bin/python training/train.py training/recipes/en-fr/demo.yaml
+	.venv/bin/python training/translate.py --model runs/demo examples/demo_corpus/demo.en.txt
+
+test-slow: $(DEV)  ## run the slow tests
+	.venv/bin/python -m pytest -m slow
+
+test-oldest: $(OLDEST)  ## run the tests with the oldest supported Transformers, in .venv-oldest
+	.venv-oldest/bin/python -m pytest
+
+clean:  ## remove the environments, caches, builds and training runs
+	rm -rf .venv .venv-oldest .mypy_cache .pytest_cache .ruff_cache build dist runs src/*.egg-info
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# The venv's own pip builds the package with the newest setuptools it finds; everything else is pinned by the constraints.
+define install  # (directory of the venv, constraints, what to install)
+	@$(PYTHON) -c 'import sys; sys.exit("hier_nmt needs Python 3.11 or newer, this is " + sys.version.split()[0] + "; try: make PYTHON=python3.11 ..." if sys.version_info < (3, 11) else 0)'
+	@test -x $(1)/bin/python || $(PYTHON) -m venv $(1)
+	@echo "Installing into $(1) (a few minutes the first time) ..."
+	@$(1)/bin/python $(PIP_INSTALL) -c $(2) $(3)
+	@touch $@
+endef
+
+$(RUNTIME): $(REQUIREMENTS) constraints.txt
+	$(call install,.venv,constraints.txt,-e .)
+
+$(DEV): $(RUNTIME)
+	$(call install,.venv,constraints.txt,-e '.[dev$(comma)train$(comma)plot]')
+
+$(OLDEST): $(REQUIREMENTS) constraints-oldest.txt
+	$(call install,.venv-oldest,constraints-oldest.txt,-e '.[dev$(comma)train$(comma)plot]')
+
+comma := ,
