@@ -1,0 +1,150 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Batches: which windows go together, and how they are padded.
+
+Dimensions: B batch, S source tokens, T target tokens.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch.utils.data import Sampler
+
+IGNORED_LABEL = -100
+
+
+@dataclass(frozen=True)
+class DocumentCollator:
+    """Makes a padded batch of window features.
+
+    Args:
+        pad_token_id: fills `input_ids` and `decoder_input_ids`.
+        decoder_start_token_id: the first of the `decoder_input_ids`.
+        pad_to_multiple_of: both sides are padded to a multiple of this number of tokens.
+        keep_columns: further columns to hand on, integers and booleans as a tensor [B], anything else as a list.
+            All columns that are not named here are dropped.
+    """
+
+    pad_token_id: int
+    decoder_start_token_id: int
+    pad_to_multiple_of: int | None = None
+    keep_columns: tuple[str, ...] = ()
+
+    def __call__(self, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        """`input_ids`, `attention_mask` [B, S], with labels also `labels`, `decoder_input_ids` [B, T], int64."""
+        input_ids = [row["input_ids"] for row in rows]
+        batch: dict[str, Any] = {
+            "input_ids": self._pad(input_ids, self.pad_token_id),
+            "attention_mask": self._pad([[1] * len(ids) for ids in input_ids], 0),
+        }
+        if "labels" in rows[0]:
+            batch["labels"] = self._pad([row["labels"] for row in rows], IGNORED_LABEL)
+            batch["decoder_input_ids"] = self._shift_right(batch["labels"])
+        for name in self.keep_columns:
+            values = [row[name] for row in rows]
+            batch[name] = torch.tensor(values) if all(isinstance(value, int) for value in values) else values
+        return batch
+
+    def _pad(self, rows: Sequence[Sequence[int]], value: int) -> torch.Tensor:
+        length = max(len(row) for row in rows)
+        if self.pad_to_multiple_of:
+            length = _round_up(length, self.pad_to_multiple_of)
+        padded = torch.full((len(rows), length), value, dtype=torch.int64)
+        for index, row in enumerate(rows):
+            padded[index, : len(row)] = torch.as_tensor(row, dtype=torch.int64)
+        return padded
+
+    def _shift_right(self, labels: torch.Tensor) -> torch.Tensor:
+        shifted = torch.full_like(labels, self.decoder_start_token_id)
+        shifted[:, 1:] = labels[:, :-1]
+        return shifted.masked_fill(shifted == IGNORED_LABEL, self.pad_token_id)
+
+
+class TokenBatchSampler(Sampler[list[int]]):
+    """Yields lists of row indices: rows of like length, at most `max_tokens` padded tokens in a batch.
+
+    Rows are sorted by length, rows of equal length in an order drawn anew from (seed, epoch), and cut greedily from the
+    longest on; the batches then come in random order. The sorted lengths are those of every epoch, so the
+    number of batches never changes and `len()` is exact. A row longer than `max_tokens` is a batch of its own.
+
+    Every row is given to exactly one process and each process gets as many batches: where the number does not divide,
+    the fullest batches are halved until it does.
+
+    Args:
+        lengths: [number of rows], the padded cost of each row (the longer of its two sides).
+        max_tokens: limit of longest row times number of rows.
+        pad_to_multiple_of: what the collator pads to, so that the limit holds after padding.
+        max_rows: limit of the number of rows of a batch, or None.
+        shuffle: False gives the batches from the longest to the shortest rows, in the same order each time.
+    """
+
+    def __init__(
+        self,
+        lengths: Sequence[int] | np.ndarray,
+        max_tokens: int,
+        *,
+        seed: int = 0,
+        shuffle: bool = True,
+        pad_to_multiple_of: int | None = None,
+        max_rows: int | None = None,
+        num_processes: int = 1,
+        process_index: int = 0,
+    ) -> None:
+        if max_tokens < 1:
+            raise ValueError(f"max_tokens must be at least 1, got {max_tokens}")
+        if not 0 <= process_index < num_processes:
+            raise ValueError(f"process_index must lie in [0, {num_processes}), got {process_index}")
+        self.lengths = np.asarray(lengths, dtype=np.int64)
+        if pad_to_multiple_of:
+            self.lengths = _round_up(self.lengths, pad_to_multiple_of)
+        self.seed, self.shuffle, self.epoch = seed, shuffle, 0
+        self.num_processes, self.process_index = num_processes, process_index
+        starts = _batch_starts(np.sort(self.lengths)[::-1], max_tokens, max_rows)
+        self._starts = _split_until_divisible(starts, len(self.lengths), num_processes)
+
+    def set_epoch(self, epoch: int) -> None:
+        """Makes the next iteration that of `epoch`."""
+        self.epoch = epoch
+
+    def __len__(self) -> int:
+        """The number of batches of this process in each epoch."""
+        return len(self._starts) // self.num_processes
+
+    def __iter__(self) -> Iterator[list[int]]:
+        generator = np.random.default_rng((self.seed, self.epoch))
+        num_rows, num_batches = len(self.lengths), len(self._starts)
+        rows = generator.permutation(num_rows) if self.shuffle else np.arange(num_rows)
+        rows = rows[np.argsort(-self.lengths[rows], kind="stable")]
+        stops = [*self._starts[1:], num_rows]
+        batch_order = generator.permutation(num_batches) if self.shuffle else np.arange(num_batches)
+        for batch in batch_order[self.process_index :: self.num_processes]:
+            yield rows[self._starts[batch] : stops[batch]].tolist()
+
+
+def _round_up(length: Any, multiple: int) -> Any:
+    return -(-length // multiple) * multiple
+
+
+def _batch_starts(descending_lengths: np.ndarray, max_tokens: int, max_rows: int | None) -> list[int]:
+    """Where each batch starts in the rows sorted from the longest; its first row is the one it is padded to."""
+    starts = []
+    start = 0
+    while start < len(descending_lengths):
+        starts.append(start)
+        num_rows = max(1, max_tokens // max(1, int(descending_lengths[start])))
+        start += min(num_rows, max_rows) if max_rows else num_rows
+    return starts
+
+
+def _split_until_divisible(starts: list[int], num_rows: int, num_processes: int) -> list[int]:
+    """The starts with the fullest batches halved until the number of batches is a multiple of `num_processes`."""
+    while len(starts) % num_processes:
+        sizes = np.diff([*starts, num_rows])
+        fullest = int(np.argmax(sizes))
+        if sizes[fullest] < 2:
+            raise ValueError(f"{num_rows} rows cannot be shared evenly by {num_processes} processes")
+        starts = sorted([*starts, starts[fullest] + int(sizes[fullest]) // 2])
+    return starts

@@ -1,0 +1,209 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tokenizers: training them, loading them, and encoding sentences.
+
+A tokenizer is a plain `TokenizersBackend`, so `AutoTokenizer` loads it without remote code. It adds no special token
+by itself: windows are closed by `models.document_windows.join_window`.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Literal
+
+from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+from transformers import AutoTokenizer, PreTrainedTokenizerBase, TokenizersBackend
+
+SPECIAL_TOKENS = {
+    "pad_token": "<pad>",
+    "bos_token": "<s>",
+    "eos_token": "</s>",
+    "unk_token": "<unk>",
+    "sep_token": "<sep>",
+    "par_token": "<par>",
+}
+TARGET_TOKENIZER_FOLDER = "target_tokenizer"
+BYTE_TOKENS = [f"<0x{byte:02X}>" for byte in range(256)]
+
+_SPACE = "\u2581"
+# A space mark in the user's own text would be read back as a space. It travels as this noncharacter, which Unicode
+# reserves for such internal use.
+_LITERAL_SPACE_MARK = "\ufdd0"
+# Elided words keep their apostrophe ("l'" + "ordre"), as do contracted ones ("don" + "'t"); any other punctuation
+# mark, symbol or unusual white space is a piece of its own, together with the space before it.
+_APOSTROPHES = "'\u2019"
+_PIECES = (
+    rf"(?<!\p{{L}}){_SPACE}?\p{{L}}{{1,2}}[{_APOSTROPHES}](?=\p{{L}})"
+    rf"|[{_APOSTROPHES}]\p{{L}}{{1,2}}(?!\p{{L}})"
+    rf"|{_SPACE}?(?:[\p{{P}}\p{{S}}&&[^{_SPACE}]]|[\s&&[^ ]])"
+)
+_DIGIT = rf"{_SPACE}?\p{{N}}"
+# kMinScorePenaltyDelta of the unigram trainer.
+_UNSEEN_CHARACTER_STEP = 1e-4
+
+
+def train_tokenizer(
+    texts: Iterable[str],
+    vocab_size: int,
+    *,
+    model: Literal["bpe", "unigram"] = "bpe",
+    byte_fallback: bool = True,
+    split_digits: bool = False,
+    min_frequency: int = 2,
+    limit_alphabet: int = 1000,
+) -> TokenizersBackend:
+    """A tokenizer trained on a stream of sentences.
+
+    Args:
+        texts: sentences; of both languages for a joint tokenizer.
+        vocab_size: the size of the vocabulary, including the special tokens and the 256 byte tokens. It is smaller
+            where the texts do not have as many pieces.
+        model: the `tokenizers` model.
+        byte_fallback: writes characters that are not in the vocabulary as bytes instead of `<unk>`.
+        split_digits: makes each digit a token.
+        min_frequency: BPE only: pairs that are rarer are not merged.
+        limit_alphabet: the number of distinct characters that get a token.
+    """
+    num_reserved = len(SPECIAL_TOKENS) + (len(BYTE_TOKENS) if byte_fallback else 0)
+    if vocab_size <= num_reserved:
+        raise ValueError(f"vocab_size must be more than the {num_reserved} special and byte tokens, got {vocab_size}")
+    if model not in _TRAINING:
+        raise ValueError(f"model must be one of {sorted(_TRAINING)}, got {model!r}")
+    num_learned = vocab_size - num_reserved + len(SPECIAL_TOKENS)
+    tokenizer = _TRAINING[model](texts, num_learned, split_digits, min_frequency, limit_alphabet)
+    if tokenizer.get_vocab_size() <= len(SPECIAL_TOKENS):
+        raise ValueError("there is no text to train a tokenizer on")
+    return _as_backend(_with_fixed_ids(tokenizer, byte_fallback))
+
+
+def load_tokenizers(directory: str | Path) -> tuple[PreTrainedTokenizerBase, PreTrainedTokenizerBase]:
+    """(source tokenizer, target tokenizer) of a tokenizer or checkpoint directory; the same object twice where joint.
+
+    Raises FileNotFoundError where the directory holds no tokenizer.
+    """
+    directory = Path(directory)
+    if not (directory / "tokenizer.json").is_file():
+        raise FileNotFoundError(
+            f"no tokenizer in {directory}: tokenizer.json is missing (see training/train_tokenizer.py)"
+        )
+    source = AutoTokenizer.from_pretrained(directory)
+    target_directory = directory / TARGET_TOKENIZER_FOLDER
+    target = AutoTokenizer.from_pretrained(target_directory) if target_directory.is_dir() else source
+    return source, target
+
+
+def save_tokenizers(
+    directory: str | Path, tokenizer: PreTrainedTokenizerBase, target_tokenizer: PreTrainedTokenizerBase | None = None
+) -> None:
+    """Writes what `load_tokenizers` reads; the target tokenizer, where it is another one, goes to a subfolder."""
+    tokenizer.save_pretrained(directory)
+    if target_tokenizer is not None and target_tokenizer is not tokenizer:
+        target_tokenizer.save_pretrained(Path(directory) / TARGET_TOKENIZER_FOLDER)
+
+
+def encode_sentences(tokenizer: PreTrainedTokenizerBase, sentences: Sequence[str]) -> list[list[int]]:
+    """The token ids of each sentence, without any special token."""
+    if not sentences:
+        return []
+    return tokenizer(list(sentences), add_special_tokens=False, return_attention_mask=False)["input_ids"]
+
+
+def _train_bpe(
+    texts: Iterable[str], num_learned: int, split_digits: bool, min_frequency: int, limit_alphabet: int
+) -> Tokenizer:
+    tokenizer = _untrained(models.BPE(), split_digits)
+    trainer = trainers.BpeTrainer(
+        vocab_size=num_learned,
+        min_frequency=min_frequency,
+        limit_alphabet=limit_alphabet,
+        special_tokens=list(SPECIAL_TOKENS.values()),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(texts, trainer)
+    return tokenizer
+
+
+def _train_unigram(
+    texts: Iterable[str], num_learned: int, split_digits: bool, min_frequency: int, limit_alphabet: int
+) -> Tokenizer:
+    tokenizer = _untrained(models.Unigram(), split_digits)
+    trainer = trainers.UnigramTrainer(
+        vocab_size=num_learned,
+        special_tokens=list(SPECIAL_TOKENS.values()),
+        unk_token=SPECIAL_TOKENS["unk_token"],
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(texts, trainer)
+    return tokenizer
+
+
+_TRAINING = {"bpe": _train_bpe, "unigram": _train_unigram}
+
+
+def _untrained(model: models.Model, split_digits: bool) -> Tokenizer:
+    tokenizer = Tokenizer(model)
+    # The mark before the first word is put there by a normalizer: Metaspace's own leaves out a leading space.
+    tokenizer.normalizer = normalizers.Sequence(
+        [normalizers.Replace(_SPACE, _LITERAL_SPACE_MARK), normalizers.Prepend(_SPACE)]
+    )
+    pieces = f"{_DIGIT}|{_PIECES}" if split_digits else _PIECES
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.Metaspace(replacement=_SPACE, prepend_scheme="never", split=True),
+            pre_tokenizers.Split(Regex(pieces), behavior="isolated"),
+        ]
+    )
+    tokenizer.decoder = decoders.Sequence(
+        [
+            decoders.Replace(_SPACE, " "),
+            decoders.ByteFallback(),
+            decoders.Fuse(),
+            decoders.Strip(" ", 1, 0),
+            decoders.Replace(_LITERAL_SPACE_MARK, _SPACE),
+        ]
+    )
+    return tokenizer
+
+
+def _with_fixed_ids(tokenizer: Tokenizer, byte_fallback: bool) -> Tokenizer:
+    """The tokenizer with its ids in the order special tokens, byte tokens, learned pieces."""
+    content = json.loads(tokenizer.to_str())
+    model = content["model"]
+    reserved = [*SPECIAL_TOKENS.values(), *(BYTE_TOKENS if byte_fallback else [])]
+    if model["type"] == "BPE":
+        learned = [piece for piece in sorted(model["vocab"], key=model["vocab"].get) if piece not in reserved]
+        model["vocab"] = {piece: index for index, piece in enumerate([*reserved, *learned])}
+        model.update(unk_token=SPECIAL_TOKENS["unk_token"], fuse_unk=True)
+    else:
+        scores = {piece: score for piece, score in model["vocab"] if piece not in reserved}
+        model["vocab"] = [*((piece, 0.0) for piece in reserved), *_reproducible_scores(scores)]
+        model["unk_id"] = reserved.index(SPECIAL_TOKENS["unk_token"])
+    model["byte_fallback"] = byte_fallback
+    return Tokenizer.from_str(json.dumps(content))
+
+
+def _reproducible_scores(scores: dict[str, float]) -> list[tuple[str, float]]:
+    """The unigram pieces, best first, with scores that do not depend on the order of threads and hash maps.
+
+    The trainer sums in parallel, and gives characters without an estimate of their own the lowest score plus 0, 1, 2,
+    ... steps in the random order of a hash map: they all get the lowest score here.
+    """
+    lowest = min(scores.values())
+
+    def settled(piece: str, score: float) -> float:
+        steps = (score - lowest) / _UNSEEN_CHARACTER_STEP
+        is_step = len(piece) == 1 and abs(steps - round(steps)) < 1e-6
+        return round(lowest if is_step else score, 6)
+
+    settled_scores = [(piece, settled(piece, score)) for piece, score in scores.items()]
+    return sorted(settled_scores, key=lambda item: (-item[1], item[0]))
+
+
+def _as_backend(tokenizer: Tokenizer) -> TokenizersBackend:
+    return TokenizersBackend(
+        tokenizer_object=tokenizer,
+        **SPECIAL_TOKENS,
+        split_special_tokens=True,
+        clean_up_tokenization_spaces=False,
+        model_input_names=["input_ids", "attention_mask"],
+    )

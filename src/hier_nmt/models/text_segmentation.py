@@ -1,0 +1,99 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Raw text as sentences and the white space between them, such that the segments joined are the text again."""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+try:
+    import sentencex
+except ImportError:
+    sentencex = None
+
+_LINES = re.compile(r"[^\r\n]+|[\r\n]+")
+_WHITE_SPACE = re.compile(r"\s")
+_LANGUAGE_CODE = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*")
+
+
+class Segment(NamedTuple):
+    """A sentence without white space at its ends, or white space between sentences.
+
+    `paragraph` counts from 0; white space belongs to the paragraph before it.
+    """
+
+    text: str
+    is_sentence: bool
+    paragraph: int
+
+
+def segment_text(text: str, language: str) -> list[Segment]:
+    """The segments of a text; joining their texts gives exactly the text.
+
+    A newline ends a paragraph, and so a sentence. Inside a line the rules that sentencex has for the language decide.
+
+    Args:
+        text: any text, also empty.
+        language: a code such as "en" or "pt-BR". For a code that sentencex does not know it takes those of a related
+            language, or else of English.
+
+    Raises:
+        ImportError: sentencex is not installed.
+        ValueError: `language` is not a language code ("english", "").
+    """
+    if sentencex is None:
+        raise ImportError("cutting text into sentences needs the sentencex package: pip install sentencex")
+    if not _LANGUAGE_CODE.fullmatch(language):
+        raise ValueError(f"unknown language {language!r}: give a code of two or three letters such as 'en' or 'pt-BR'")
+    segments: list[Segment] = []
+    paragraph = -1
+    for line in _LINES.findall(text):
+        paragraph += bool(line.strip())
+        for piece in _sentences_and_white_space(line, language):
+            segments.append(Segment(piece, not piece.isspace(), max(0, paragraph)))
+    return _merge_white_space(segments)
+
+
+def _sentences_and_white_space(line: str, language: str) -> Iterator[str]:
+    position = 0
+    for sentence in _sentences(line, language):
+        start = line.index(sentence, position)
+        if start > position:
+            yield line[position:start]
+        yield sentence
+        position = start + len(sentence)
+    if position < len(line):
+        yield line[position:]
+
+
+def _sentences(line: str, language: str) -> Iterator[str]:
+    """The stripped sentences of a line, in order; together they hold all that is not white space.
+
+    sentencex 1.0 panics on some white space of several bytes ("A\\u00a0."), so it gets plain spaces, one for one.
+    """
+    plain = _WHITE_SPACE.sub(" ", line)
+    position = 0
+    for piece in sentencex.segment(language, plain):
+        start = plain.find(piece, position)
+        # What sentencex might leave out, or change, stays with the sentence after it.
+        if start < 0:
+            continue
+        stop = start + len(piece)
+        if sentence := line[position:stop].strip():
+            yield sentence
+        position = stop
+    if rest := line[position:].strip():
+        yield rest
+
+
+def _merge_white_space(segments: list[Segment]) -> list[Segment]:
+    """The segments with neighbouring white space as one segment, of the paragraph before it."""
+    merged: list[Segment] = []
+    for segment in segments:
+        if merged and not segment.is_sentence and not merged[-1].is_sentence:
+            merged[-1] = merged[-1]._replace(text=merged[-1].text + segment.text)
+        elif not segment.is_sentence and merged:
+            merged.append(segment._replace(paragraph=merged[-1].paragraph))
+        else:
+            merged.append(segment)
+    return merged

@@ -1,0 +1,124 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Batches: padding by hand, and what the sampler promises."""
+
+import numpy as np
+import pytest
+import torch
+
+from hier_nmt.data.collator import DocumentCollator, TokenBatchSampler
+
+ROWS = [
+    {"input_ids": [10, 11, 2], "labels": [20, 2], "document_id": "a", "sentence_index": 0, "length": 3},
+    {"input_ids": [12, 2], "labels": [21, 22, 23, 2], "document_id": "b", "sentence_index": 4, "length": 4},
+]
+
+
+def test_batch_is_padded_and_decoder_inputs_are_the_labels_shifted():
+    batch = DocumentCollator(pad_token_id=0, decoder_start_token_id=1)(ROWS)
+    expected = {
+        "input_ids": [[10, 11, 2], [12, 2, 0]],
+        "attention_mask": [[1, 1, 1], [1, 1, 0]],
+        "labels": [[20, 2, -100, -100], [21, 22, 23, 2]],
+        "decoder_input_ids": [[1, 20, 2, 0], [1, 21, 22, 23]],
+    }
+    assert {name: tensor.tolist() for name, tensor in batch.items()} == expected
+    assert {tensor.dtype for tensor in batch.values()} == {torch.int64}
+
+
+def test_both_sides_are_padded_to_the_multiple():
+    batch = DocumentCollator(0, 1, pad_to_multiple_of=4)(ROWS)
+    assert batch["input_ids"].shape == (2, 4)
+    assert batch["labels"].shape == batch["decoder_input_ids"].shape == (2, 4)
+
+
+def test_only_named_columns_are_kept():
+    batch = DocumentCollator(0, 1, keep_columns=("document_id", "sentence_index"))(ROWS)
+    assert batch["document_id"] == ["a", "b"]
+    assert batch["sentence_index"].tolist() == [0, 4]
+    assert "length" not in batch
+
+
+def test_rows_without_labels_make_a_batch_without_decoder_side():
+    batch = DocumentCollator(0, 1)([{"input_ids": [10, 2]}])
+    assert sorted(batch) == ["attention_mask", "input_ids"]
+
+
+def test_numpy_rows_are_taken_too():
+    batch = DocumentCollator(0, 1)([{"input_ids": np.array([10, 2], np.int32), "labels": np.array([3], np.int32)}])
+    assert batch["input_ids"].dtype == torch.int64
+
+
+def test_batches_are_filled_from_the_longest_row_on():
+    # Sorted: 6 | 5 5 | 3 2 1: one row of 6, two of 5, and 12 // 3 = 4 rows of at most 3.
+    sampler = TokenBatchSampler([3, 6, 5, 2, 5, 1], 10, shuffle=False)
+    assert list(sampler) == [[1], [2, 4], [0, 3, 5]]
+    assert len(sampler) == 3
+
+
+def test_row_longer_than_the_limit_is_a_batch_of_its_own():
+    assert list(TokenBatchSampler([2, 50, 2], 4, shuffle=False)) == [[1], [0, 2]]
+
+
+def test_limit_holds_after_padding_to_a_multiple():
+    # Lengths 5 and 4 are padded to 8 and 4: 16 tokens hold two rows of 8, or four of 4.
+    sampler = TokenBatchSampler([5, 5, 5, 4, 4, 4, 4], 16, shuffle=False, pad_to_multiple_of=4)
+    assert [len(batch) for batch in sampler] == [2, 2, 3]
+
+
+def test_number_of_rows_can_be_limited():
+    assert [len(batch) for batch in TokenBatchSampler([1] * 5, 100, max_rows=2)] in ([2, 2, 1], [2, 1, 2], [1, 2, 2])
+
+
+LENGTHS = np.random.default_rng(0).integers(1, 40, 500)
+
+
+def test_every_row_comes_once_and_no_batch_exceeds_the_limit():
+    batches = list(TokenBatchSampler(LENGTHS, 100, seed=3))
+    assert sorted(row for batch in batches for row in batch) == list(range(500))
+    assert all(len(batch) * max(LENGTHS[batch]) <= 100 for batch in batches)
+
+
+def test_batches_depend_on_seed_and_epoch_only():
+    def batches(seed: int, epoch: int) -> list[list[int]]:
+        sampler = TokenBatchSampler(LENGTHS, 100, seed=seed)
+        sampler.set_epoch(epoch)
+        assert len(list(sampler)) == len(sampler)
+        return list(sampler)
+
+    assert batches(1, 2) == batches(1, 2)
+    assert batches(1, 2) != batches(1, 3)
+    assert batches(1, 2) != batches(2, 2)
+    assert len(batches(1, 2)) == len(batches(1, 3))
+
+
+@pytest.mark.parametrize("num_processes", [2, 3, 7])
+def test_processes_share_the_rows_with_equally_many_batches(num_processes):
+    samplers = [
+        TokenBatchSampler(LENGTHS, 100, num_processes=num_processes, process_index=index)
+        for index in range(num_processes)
+    ]
+    shards = [list(sampler) for sampler in samplers]
+    assert {len(shard) for shard in shards} == {len(samplers[0])}
+    assert sorted(row for shard in shards for batch in shard for row in batch) == list(range(500))
+
+
+def test_fullest_batch_is_halved_where_batches_do_not_divide():
+    shards = [
+        list(TokenBatchSampler([6, 1, 1, 1, 1, 1], 6, shuffle=False, num_processes=3, process_index=index))
+        for index in range(3)
+    ]
+    assert shards == [[[0]], [[1, 2]], [[3, 4, 5]]]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"max_tokens": 0}, "max_tokens must be at least 1, got 0"),
+        ({"max_tokens": 9, "num_processes": 2, "process_index": 2}, r"\[0, 2\), got 2"),
+        ({"max_tokens": 9, "num_processes": 4}, "3 rows cannot be shared evenly by 4 processes"),
+    ],
+)
+def test_impossible_arguments_are_named(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        TokenBatchSampler([1, 1, 1], **arguments)
