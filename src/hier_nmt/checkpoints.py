@@ -1,0 +1,136 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Checkpoint directories: which of them are whole, averages of several, and models that start from one."""
+
+import json
+import logging
+import re
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import load_file
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+logger = logging.getLogger(__name__)
+
+WEIGHTS_FILE = "model.safetensors"
+STATE_FILE = "trainer_state.json"
+# What the optimizer leaves behind: a file, or folders where FSDP or DeepSpeed write the parts of each process.
+_OPTIMIZER_STATES = ("optimizer.pt", "optimizer_0", "global_step*")
+
+
+class CheckpointError(ValueError):
+    """A checkpoint that cannot be used for what was asked; the message says why."""
+
+
+def checkpoint_directories(output_dir: str | Path) -> list[Path]:
+    """The directories `checkpoint-<step>` of a run, the earliest first."""
+    steps = {}
+    for path in Path(output_dir).glob("checkpoint-*"):
+        match = re.fullmatch(r"checkpoint-(\d+)", path.name)
+        if match and path.is_dir():
+            steps[int(match[1])] = path
+    return [steps[step] for step in sorted(steps)]
+
+
+def last_whole_checkpoint(output_dir: str | Path) -> Path | None:
+    """The latest checkpoint from which training can go on, or None; the others are left as they are and reported."""
+    for path in reversed(checkpoint_directories(output_dir)):
+        damage = checkpoint_damage(path)
+        if damage is None:
+            return path
+        logger.warning("%s is not used: %s (was its writing interrupted?)", path, damage)
+    return None
+
+
+def checkpoint_damage(directory: Path) -> str | None:
+    """What keeps training from going on from the checkpoint, or None.
+
+    Trainer writes the state file last and deletes older checkpoints only then, so that an interruption leaves at most
+    one checkpoint without it. The other files are looked at too: a machine that stops may lose their ends.
+    """
+    try:
+        state = json.loads((directory / STATE_FILE).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        return f"{STATE_FILE} cannot be read ({type(error).__name__})"
+    if directory.name != f"checkpoint-{state.get('global_step')}":
+        return f"{STATE_FILE} is of step {state.get('global_step')}"
+    if not any(path for pattern in _OPTIMIZER_STATES for path in directory.glob(pattern)):
+        return "it holds no state of the optimizer"
+    for path in sorted(directory.rglob("*")):
+        if not _is_whole(path):
+            return f"{path.name} is cut off"
+    return None
+
+
+def average_checkpoints(directories: Sequence[Path]) -> dict[str, torch.Tensor]:
+    """The mean of the weights of several checkpoints, summed in float64, in the type of the first.
+
+    Raises:
+        CheckpointError: no directory, or one whose weights have other names or shapes.
+    """
+    if not directories:
+        raise CheckpointError("there is no checkpoint to average")
+    first = load_file(directories[0] / WEIGHTS_FILE)
+    sums = {name: tensor.double() for name, tensor in first.items()}
+    for directory in directories[1:]:
+        weights = load_file(directory / WEIGHTS_FILE)
+        if {name: tensor.shape for name, tensor in weights.items()} != {n: t.shape for n, t in first.items()}:
+            raise CheckpointError(f"{directory} holds other weights than {directories[0]}")
+        for name, tensor in weights.items():
+            sums[name] += tensor
+    return {name: (total / len(directories)).to(first[name].dtype) for name, total in sums.items()}
+
+
+def load_initial_weights(model: PreTrainedModel, directory: str | Path) -> None:
+    """Gives the model the weights of a checkpoint: an sKtoK model can so start from a sentence-level one.
+
+    Weights that the model has and the checkpoint lacks (those of a new part) keep their initial values, which is
+    logged. CheckpointError names the weights whose shapes differ and those the model has no place for.
+    """
+    path = Path(directory) / WEIGHTS_FILE
+    if not path.is_file():
+        raise CheckpointError(f"there is no {WEIGHTS_FILE} in {directory}")
+    weights = load_file(path)
+    own = model.state_dict()
+    mismatches = [
+        f"{name} is {list(tensor.shape)} there and {list(own[name].shape)} here"
+        for name, tensor in weights.items()
+        if name in own and own[name].shape != tensor.shape
+    ]
+    strangers = [f"{name} has no place here" for name in weights if name not in own]
+    if mismatches or strangers:
+        raise CheckpointError(f"the weights of {directory} do not fit: " + "; ".join(mismatches + strangers))
+    missing = model.load_state_dict(weights, strict=False).missing_keys
+    model.tie_weights()
+    new = sorted(set(missing) - set(model.all_tied_weights_keys))
+    if new:
+        logger.warning("not in %s, keep their initial values: %s", directory, ", ".join(new))
+
+
+def check_same_tokenizer(
+    tokenizer: PreTrainedTokenizerBase, other: PreTrainedTokenizerBase, directory: str | Path
+) -> None:
+    """Raises CheckpointError where the tokenizer of a checkpoint gives tokens other ids."""
+    ids, other_ids = tokenizer.get_vocab(), other.get_vocab()
+    if ids != other_ids:
+        differing = sorted(token for token in ids.keys() | other_ids.keys() if ids.get(token) != other_ids.get(token))
+        raise CheckpointError(
+            f"the tokenizer differs from that of {directory} in {len(differing)} tokens ({', '.join(differing[:5])}, "
+            f"...): its embeddings belong to other tokens; set tokenizer.path: {directory}"
+        )
+
+
+def _is_whole(path: Path) -> bool:
+    if path.suffix == ".safetensors":
+        try:
+            with safe_open(path, framework="pt"):
+                return True
+        except (SafetensorError, OSError):
+            return False
+    if path.suffix in (".pt", ".pth", ".bin"):
+        return zipfile.is_zipfile(path)
+    return True

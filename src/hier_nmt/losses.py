@@ -1,0 +1,174 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The training loss: cross-entropy that counts the context sentences of a window less than its current sentence.
+
+Dimensions: B batch, T target tokens, V vocabulary, R tokens that are not ignored.
+"""
+
+from typing import Any
+
+import torch
+from torch.autograd.function import once_differentiable
+
+IGNORED_LABEL = -100
+
+# Logits worked on at a time: on the CPU what the caches hold, elsewhere enough to keep the device busy.
+_CHUNK_ELEMENTS_CPU = 2**20
+_CHUNK_ELEMENTS = 2**26
+
+
+def context_discounted_cross_entropy(
+    logits: torch.Tensor,
+    labels: torch.Tensor,
+    label_sentence_ids: torch.Tensor,
+    context_discount: float,
+    label_smoothing: float = 0.0,
+    num_items_in_batch: torch.Tensor | int | None = None,
+) -> torch.Tensor:
+    """The scalar (context_discount * L_context + L_current) / num_items_in_batch (Lupo et al. 2022, section 3.1).
+
+    L_current is the sum of token losses over the current sentence, the last one of each row; L_context that over the
+    others. Float32, or float64 for float64 logits; a `context_discount` of 1 is the ordinary mean cross-entropy.
+
+    Args:
+        logits: [B, T, V], of any floating type.
+        labels: [B, T], -100 where nothing is to be predicted.
+        label_sentence_ids: [B, T], the sentence of the window that each label belongs to: 1, 2, ... ; a separator
+            belongs to the sentence it closes.
+        context_discount: weight of the context sentences, from 0 to 1.
+        label_smoothing: share of the target distribution that is spread evenly over the vocabulary, from 0 to below 1.
+        num_items_in_batch: what the sum is divided by; None: the number of labels here that are not -100. With
+            gradient accumulation or several processes give the number of target tokens of the whole batch.
+    """
+    _check_fraction("context_discount", context_discount, upper_is_allowed=True)
+    _check_fraction("label_smoothing", label_smoothing, upper_is_allowed=False)
+    _check_shapes(logits, labels, label_sentence_ids)
+    is_predicted = labels != IGNORED_LABEL  # [B, T]
+    if num_items_in_batch is None:
+        num_items_in_batch = is_predicted.sum()
+        if num_items_in_batch == 0:
+            raise ValueError("no target token: every label is -100")
+    weights = current_sentence_weights(is_predicted, label_sentence_ids, context_discount)
+    rows = is_predicted.flatten().nonzero()[:, 0]  # [R]
+    loss = _WeightedCrossEntropy.apply(
+        logits.flatten(0, 1), labels.flatten()[rows], weights.flatten()[rows], rows, label_smoothing
+    )
+    return loss / num_items_in_batch
+
+
+def current_sentence_weights(
+    is_predicted: torch.Tensor, label_sentence_ids: torch.Tensor, context_discount: float
+) -> torch.Tensor:
+    """Weight of each label, [B, T] float: 1 in the row's last sentence, `context_discount` before it, 0 where ignored.
+
+    Args:
+        is_predicted: boolean [B, T], False where the label is ignored.
+        label_sentence_ids: [B, T].
+        context_discount: weight of the context sentences.
+    """
+    present_ids = label_sentence_ids.masked_fill(~is_predicted, 0)
+    is_current = present_ids == present_ids.amax(-1, keepdim=True)
+    return torch.where(is_current, 1.0, context_discount) * is_predicted
+
+
+def token_negative_log_likelihoods(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+    """-log p(label) of each label, [B, T] float32 (float64 for float64 logits), 0 where the label is -100; no gradient.
+
+    Args:
+        logits: [B, T, V].
+        labels: [B, T].
+    """
+    _check_shapes(logits, labels, labels)
+    rows = (labels != IGNORED_LABEL).flatten().nonzero()[:, 0]
+    flat_logits, flat_labels = logits.detach().flatten(0, 1), labels.flatten()
+    losses = torch.zeros(flat_labels.shape, dtype=_compute_dtype(logits), device=logits.device)
+    for chunk in rows.split(_rows_per_chunk(logits)):
+        scores = flat_logits[chunk].to(losses.dtype)
+        target_scores = scores.gather(1, flat_labels[chunk, None])[:, 0]
+        losses[chunk] = torch.logsumexp(scores, -1) - target_scores
+    return losses.unflatten(0, labels.shape)
+
+
+class _WeightedCrossEntropy(torch.autograd.Function):
+    """Weighted sum of label-smoothed cross-entropies over selected rows.
+
+    The gradient is written in the forward pass, in the type of the logits and chunk by chunk, so that the
+    exponentials are computed once and no float32 copy of all logits exists.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        logits: torch.Tensor,
+        targets: torch.Tensor,
+        weights: torch.Tensor,
+        rows: torch.Tensor,
+        label_smoothing: float,
+    ) -> torch.Tensor:
+        """The sum, a scalar. Shapes: logits [B * T, V]; targets, weights and rows [R]."""
+        compute_dtype = _compute_dtype(logits)
+        loss = torch.zeros((), dtype=compute_dtype, device=logits.device)
+        gradient = torch.zeros_like(logits) if ctx.needs_input_grad[0] else None
+        num_rows = _rows_per_chunk(logits)
+        for chunk, chunk_targets, chunk_weights in zip(
+            rows.split(num_rows), targets.split(num_rows), weights.to(compute_dtype).split(num_rows), strict=True
+        ):
+            scores = logits[chunk].to(compute_dtype)  # [rows of the chunk, V]
+            losses, scores_gradient = _smoothed_losses(scores, chunk_targets, label_smoothing)
+            loss += (losses * chunk_weights).sum()
+            if gradient is not None:
+                gradient[chunk] = scores_gradient.mul_(chunk_weights[:, None]).to(gradient.dtype)
+        if gradient is not None:
+            ctx.save_for_backward(gradient)
+        return loss
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, loss_gradient: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+        """The gradient of the logits, [B * T, V]."""
+        (gradient,) = ctx.saved_tensors
+        return gradient * loss_gradient.to(gradient.dtype), None, None, None, None
+
+
+def _smoothed_losses(
+    scores: torch.Tensor, targets: torch.Tensor, label_smoothing: float
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Losses [R] of scores [R, V] and their gradient [R, V], softmax(scores) - smoothed target; overwrites `scores`."""
+    target_scores = scores.gather(1, targets[:, None])[:, 0]
+    mean_scores = scores.mean(-1) if label_smoothing else 0.0
+    largest = scores.amax(-1, keepdim=True)
+    exponentials = scores.sub_(largest).exp_()
+    sums = exponentials.sum(-1, keepdim=True)
+    log_sums = (largest + sums.log())[:, 0]
+    losses = log_sums - (1 - label_smoothing) * target_scores - label_smoothing * mean_scores
+    gradient = exponentials.div_(sums)
+    if label_smoothing:
+        gradient.sub_(label_smoothing / scores.shape[1])
+    gradient.scatter_add_(1, targets[:, None], gradient.new_full((len(targets), 1), label_smoothing - 1))
+    return losses, gradient
+
+
+def _compute_dtype(logits: torch.Tensor) -> torch.dtype:
+    return torch.float64 if logits.dtype == torch.float64 else torch.float32
+
+
+def _rows_per_chunk(logits: torch.Tensor) -> int:
+    num_elements = _CHUNK_ELEMENTS_CPU if logits.device.type == "cpu" else _CHUNK_ELEMENTS
+    return max(1, num_elements // logits.shape[-1])
+
+
+def _check_fraction(name: str, value: float, upper_is_allowed: bool) -> None:
+    if not (0 <= value < 1 or (upper_is_allowed and value == 1)):
+        raise ValueError(f"{name} must be from 0 to {'1' if upper_is_allowed else 'below 1'}, got {value}")
+
+
+def _check_shapes(logits: torch.Tensor, labels: torch.Tensor, label_sentence_ids: torch.Tensor) -> None:
+    if logits.dim() != 3 or not logits.is_floating_point():
+        raise ValueError(f"logits must be floating point [B, T, V], got {logits.dtype} {list(logits.shape)}")
+    for name, ids in (("labels", labels), ("label_sentence_ids", label_sentence_ids)):
+        if ids.shape != logits.shape[:2]:
+            raise ValueError(f"{name} must be {list(logits.shape[:2])} like the logits, got {list(ids.shape)}")
+    is_strange = (labels != IGNORED_LABEL) & ((labels < 0) | (labels >= logits.shape[-1]))
+    if is_strange.any():
+        found = labels[is_strange][0].item()
+        raise ValueError(f"labels must be {IGNORED_LABEL} or from 0 to below {logits.shape[-1]}, got {found}")

@@ -1,0 +1,436 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Recipes: one YAML file that says everything about a training run, checked before anything is computed.
+
+A recipe has the sections `data`, `tokenizer`, `model`, `training` and `generation`. Each key is known and typed, and
+can be overridden on the command line as `--section.key=value`, the value written as in YAML.
+"""
+
+import dataclasses
+import difflib
+import enum
+import inspect
+import os
+import types
+import typing
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+from huggingface_hub.errors import StrictDataclassError
+from transformers import GenerationConfig
+
+from .models.configuration_hier_nmt import HierNMTConfig
+from .trainer import DocumentSeq2SeqTrainingArguments
+
+# What the tokenizer and the data section decide, and what is no property of the network.
+_DERIVED_MODEL_KEYS = {"vocab_size", "decoder_vocab_size", "source_language", "target_language"} | {
+    "is_encoder_decoder",
+    "use_cache",
+}
+_OWN_TRAINING_KEYS = ("init_from", "average_checkpoints", "attn_implementation")
+# Dataset names and hosts are no paths: only files of these formats are looked for.
+_FORMATS_OF_FILES = ("json-lines", "moses", "tab-separated")
+
+
+class RecipeError(ValueError):
+    """A recipe that cannot be followed; the message names file and key."""
+
+
+@dataclass(frozen=True)
+class DataSection:
+    """Which documents are read and how.
+
+    Args:
+        train, validation: paths (or data set names) in the form that the format asks for, see `data.corpora`;
+            `$NAME` stands for an environment variable.
+        format: name of a reader, see `data.corpora.read_documents`.
+        source_language, target_language: ISO 639 codes.
+        columns: names of the columns, for formats that have them.
+        skip_bad: leave broken documents out and report them, instead of stopping.
+        overlong: what to do with a sentence that is longer than the model's limit: `error` or `skip`.
+        validation_limit: number of validation windows scored during training, taken evenly; None: all.
+        cache_dir: where the prepared tables lie; None: the cache of `datasets`.
+        num_proc: processes that prepare the tables; None: one, inside the main process.
+    """
+
+    train: list[str]
+    source_language: str
+    target_language: str
+    validation: list[str] = field(default_factory=list)
+    format: Literal["json-lines", "moses", "tab-separated", "dataset"] = "json-lines"
+    columns: dict[str, Any] | None = None
+    skip_bad: bool = False
+    overlong: Literal["error", "skip"] = "error"
+    validation_limit: int | None = None
+    cache_dir: str | None = None
+    num_proc: int | None = None
+
+
+@dataclass(frozen=True)
+class TokenizerSection:
+    """The tokenizer: loaded, or trained on the training documents; it is saved with the model.
+
+    Args:
+        path: directory of a tokenizer or checkpoint; None: that of `training.init_from`, or without it a new one,
+            trained by the other keys, see `data.tokenization`.
+        joint: one tokenizer for both languages instead of two.
+        vocab_size: number of tokens, special ones included.
+        algorithm: `bpe` or `unigram`.
+        byte_fallback: unknown characters are written as bytes instead of `<unk>`.
+        split_digits: each digit is a token.
+        min_frequency: of a merge, for `bpe`.
+        limit_alphabet: number of distinct characters that get a token.
+        max_sentences: train on this many sentence pairs, taken evenly; None: all.
+    """
+
+    path: str | None = None
+    joint: bool = True
+    vocab_size: int = 16000
+    algorithm: Literal["bpe", "unigram"] = "bpe"
+    byte_fallback: bool = True
+    split_digits: bool = False
+    min_frequency: int = 2
+    limit_alphabet: int = 1000
+    max_sentences: int | None = None
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A checked recipe.
+
+    Args:
+        data, tokenizer: the sections of that name.
+        model: fields of `HierNMTConfig`; the sizes of the vocabularies, special ids and languages are filled in later.
+        training: fields of `DocumentSeq2SeqTrainingArguments`.
+        generation: fields of `GenerationConfig` that are saved with the model.
+        init_from: `training.init_from`, directory of a checkpoint whose weights the model starts from, or None.
+        average_checkpoints: `training.average_checkpoints`, how many of the last checkpoints are averaged into the
+            final model; 0: the best checkpoint is kept as it is.
+        attn_implementation: `training.attn_implementation`, how attention is computed in training; None: torch's
+            fused one (`sdpa`). On CPUs `eager` is faster for windows of up to some hundred tokens.
+    """
+
+    data: DataSection
+    tokenizer: TokenizerSection = field(default_factory=TokenizerSection)
+    model: dict[str, Any] = field(default_factory=dict)
+    training: dict[str, Any] = field(default_factory=dict)
+    generation: dict[str, Any] = field(default_factory=dict)
+    init_from: str | None = None
+    average_checkpoints: int = 0
+    attn_implementation: str | None = None
+
+    @classmethod
+    def load(cls, path: str | Path, overrides: Iterable[str] = ()) -> "Recipe":
+        """The recipe in a YAML file, changed by overrides such as `--training.learning_rate=3e-4`.
+
+        RecipeError names the file (or the command line) and the key of whatever is unknown, of a wrong type, or
+        contradicts another key.
+        """
+        sections = _read_yaml(Path(path))
+        _check_section_names(sections, str(path))
+        values = {name: _typed_section(name, sections.get(name) or {}, str(path)) for name in _SECTIONS}
+        for override in overrides:
+            name, key, value = _parse_override(override)
+            values[name] |= _typed_section(name, {key: value}, "command line")
+        recipe = _assemble(values, str(path))
+        recipe._check_consistency(str(path))
+        return recipe
+
+    def as_dict(self) -> dict[str, Any]:
+        """The sections as they would stand in a file."""
+        own = {name: getattr(self, name) for name in _OWN_TRAINING_KEYS}
+        return {
+            "data": dataclasses.asdict(self.data),
+            "tokenizer": dataclasses.asdict(self.tokenizer),
+            "model": dict(self.model),
+            "training": {**self.training, **own},
+            "generation": dict(self.generation),
+        }
+
+    def training_arguments(self) -> DocumentSeq2SeqTrainingArguments:
+        """The arguments of the trainer; RecipeError where Transformers refuses a value or a combination."""
+        try:
+            return DocumentSeq2SeqTrainingArguments(**self.training)
+        except ValueError as error:
+            raise RecipeError(f"section training: {error}") from None
+
+    def model_config(self, vocab_size: int, decoder_vocab_size: int | None, **special_ids: int) -> HierNMTConfig:
+        """The configuration of the network.
+
+        Args:
+            vocab_size: number of source tokens.
+            decoder_vocab_size: number of target tokens, or None where one vocabulary serves both.
+            special_ids: `pad_token_id` and so on, as the tokenizer has them.
+
+        RecipeError where the configuration refuses a value or a combination.
+        """
+        values: dict[str, Any] = {**self.model, **special_ids}
+        if decoder_vocab_size is not None:
+            values.setdefault("share_encoder_decoder_embeddings", False)
+        try:
+            return HierNMTConfig(
+                vocab_size=vocab_size,
+                decoder_vocab_size=decoder_vocab_size,
+                source_language=self.data.source_language,
+                target_language=self.data.target_language,
+                **values,
+            )
+        except StrictDataclassError as error:
+            reason = str(error).partition("Error: ")[2] or str(error)
+            raise RecipeError(f"section model: {reason}") from None
+
+    def _check_consistency(self, origin: str) -> None:
+        for complaint in self._complaints():
+            raise RecipeError(f"{origin}: {complaint}")
+        # The sizes of the vocabularies are not known yet; everything else is, and is refused now.
+        size = self.tokenizer.vocab_size
+        self.model_config(size, None if self.tokenizer.joint else size)
+
+    def _complaints(self) -> Iterable[str]:
+        window_sentences = self.model.get("window_sentences", HierNMTConfig.window_sentences)
+        context_discount = self.training.get("context_discount", 1.0)
+        if not self.training.get("output_dir"):
+            yield "training.output_dir is missing"
+        if not self.data.train:
+            yield "data.train is empty"
+        if window_sentences < 0:
+            yield f"model.window_sentences={window_sentences} must be 0 (whole documents) or more"
+        if not 0 <= context_discount <= 1:
+            yield f"training.context_discount={context_discount} must be from 0 to 1"
+        if window_sentences in (0, 1) and context_discount != 1:
+            kind = "whole documents have no current sentence" if window_sentences == 0 else "there is no context"
+            yield f"training.context_discount={context_discount} with model.window_sentences={window_sentences}: {kind}"
+        if self.model.get("segment_shift") and self.model.get("position_encoding") != "segment_shifted":
+            yield f"model.segment_shift={self.model['segment_shift']} needs model.position_encoding: segment_shifted"
+        if str(self.training.get("eval_strategy", "no")) != "no" and not self.data.validation:
+            yield f"training.eval_strategy={self.training['eval_strategy']} needs data.validation"
+        metric = str(self.training.get("metric_for_best_model") or "")
+        if metric.removeprefix("eval_") in ("bleu", "chrf") and not self.training.get("predict_with_generate"):
+            yield f"training.metric_for_best_model={metric} needs training.predict_with_generate: true"
+        if self.average_checkpoints < 0:
+            yield f"training.average_checkpoints={self.average_checkpoints} must not be negative"
+        limit = self.training.get("save_total_limit")
+        if limit is not None and limit < self.average_checkpoints:
+            yield (
+                f"training.average_checkpoints={self.average_checkpoints}, but "
+                f"training.save_total_limit={limit} keeps fewer"
+            )
+        yield from self._missing_paths()
+
+    def _missing_paths(self) -> Iterable[str]:
+        if self.data.format in _FORMATS_OF_FILES:
+            for key in ("train", "validation"):
+                for path in getattr(self.data, key):
+                    if not Path(path).exists():
+                        yield f"data.{key}: there is no file {path}"
+        for key, directory in (("tokenizer.path", self.tokenizer.path), ("training.init_from", self.init_from)):
+            if directory is not None and not Path(directory).is_dir():
+                yield f"{key}: there is no directory {directory}"
+
+
+def _field_types(cls: type) -> dict[str, Any]:
+    hints = typing.get_type_hints(cls)
+    return {item.name: hints[item.name] for item in dataclasses.fields(cls) if item.init}
+
+
+def _model_types() -> dict[str, Any]:
+    # Only what the class itself declares: its base has fields that are no property of this network.
+    types_of_fields = inspect.get_annotations(HierNMTConfig)
+    return {
+        name: expected
+        for name, expected in types_of_fields.items()
+        if name not in _DERIVED_MODEL_KEYS and not name.endswith("_token_id")
+    }
+
+
+def _training_types() -> dict[str, Any]:
+    own = {
+        "init_from": str | None,
+        "average_checkpoints": int,
+        "attn_implementation": Literal["sdpa", "eager", "flex_attention"] | None,
+    }
+    return {**_field_types(DocumentSeq2SeqTrainingArguments), **own}
+
+
+_SECTIONS: dict[str, Mapping[str, Any]] = {
+    "data": _field_types(DataSection),
+    "tokenizer": _field_types(TokenizerSection),
+    "model": _model_types(),
+    "training": _training_types(),
+    # GenerationConfig checks the values itself; it has no type hints to check them by here.
+    "generation": dict.fromkeys(GenerationConfig().to_dict(), Any),
+}
+
+
+class _NoDuplicates(yaml.SafeLoader):
+    """A YAML loader that refuses a key that stands twice, of which the first would be lost."""
+
+
+def _mapping_without_duplicates(loader: _NoDuplicates, node: yaml.MappingNode) -> dict[Any, Any]:
+    keys = [loader.construct_object(key, deep=True) for key, _ in node.value]
+    for key in keys:
+        if keys.count(key) > 1:
+            raise yaml.constructor.ConstructorError(None, None, f"the key {key!r} stands twice", node.start_mark)
+    return yaml.SafeLoader.construct_mapping(loader, node, deep=True)
+
+
+_NoDuplicates.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping_without_duplicates)
+
+
+def _read_yaml(path: Path) -> dict[str, Any]:
+    if not path.is_file():
+        raise RecipeError(f"there is no recipe {path}")
+    try:
+        content = yaml.load(path.read_text(encoding="utf-8"), _NoDuplicates)
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise RecipeError(f"{path} is no YAML file: {error}") from None
+    if not isinstance(content, dict):
+        raise RecipeError(f"{path}: a recipe has the sections {', '.join(_SECTIONS)}, found {content!r}")
+    return content
+
+
+def _check_section_names(sections: Mapping[str, Any], origin: str) -> None:
+    for name, section in sections.items():
+        if name not in _SECTIONS:
+            raise RecipeError(f"{origin}: unknown section {name!r}{_suggestion(str(name), _SECTIONS)}")
+        if section is not None and not isinstance(section, dict):
+            raise RecipeError(f"{origin}: section {name} must hold keys and values, found {section!r}")
+
+
+def _parse_override(override: str) -> tuple[str, str, Any]:
+    key, equals, text = override.removeprefix("--").partition("=")
+    section, dot, name = key.partition(".")
+    if not (override.startswith("--") and equals and dot):
+        raise RecipeError(f"command line: {override!r} should read --section.key=value")
+    if section not in _SECTIONS:
+        raise RecipeError(f"command line: unknown section {section!r}{_suggestion(section, _SECTIONS)}")
+    try:
+        return section, name, yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise RecipeError(f"command line: the value of {key} is no YAML: {error}") from None
+
+
+def _typed_section(section: str, values: Mapping[str, Any], origin: str) -> dict[str, Any]:
+    known = _SECTIONS[section]
+    typed = {}
+    for key, value in values.items():
+        if key not in known:
+            hint = (
+                " (it follows from the tokenizer and the data section)"
+                if section == "model" and key in HierNMTConfig.__annotations__
+                else _suggestion(str(key), known)
+            )
+            raise RecipeError(f"{origin}: unknown key {section}.{key}{hint}")
+        try:
+            typed[key] = _typed(_expand(value), known[key])
+        except TypeError:
+            raise RecipeError(
+                f"{origin}: {section}.{key} must be {_type_name(known[key])}, got {type(value).__name__} {value!r}"
+            ) from None
+        except KeyError as error:
+            raise RecipeError(f"{origin}: {section}.{key}: the environment variable {error} is not set") from None
+    return typed
+
+
+def _expand(value: Any) -> Any:
+    """The value with `$NAME` and `${NAME}` in its strings replaced by environment variables; KeyError where unset."""
+    if isinstance(value, list):
+        return [_expand(item) for item in value]
+    if not isinstance(value, str) or "$" not in value:
+        return value
+    expanded = os.path.expandvars(value)
+    if "$" in expanded:
+        raise KeyError(expanded[expanded.index("$") :].split("/")[0])
+    return expanded
+
+
+def _typed(value: Any, expected: Any) -> Any:
+    """The value as the expected type; TypeError if it is of another."""
+    if expected is Any:
+        return value
+    origin, choices = typing.get_origin(expected), typing.get_args(expected)
+    if origin in (typing.Union, types.UnionType):
+        return _typed_as_one_of(value, choices)
+    if origin is Literal:
+        if value in choices:
+            return value
+        raise TypeError
+    if origin is list and isinstance(value, list):
+        return [_typed(item, choices[0]) for item in value]
+    if expected is float:
+        return _as_float(value)
+    plain = origin or expected
+    if isinstance(plain, type) and issubclass(plain, enum.Enum):
+        return _as_enum_value(value, plain)
+    # True is an int in Python, but never a number of layers.
+    if isinstance(plain, type) and isinstance(value, plain) and (plain is bool or not isinstance(value, bool)):
+        return value
+    raise TypeError
+
+
+def _typed_as_one_of(value: Any, choices: Sequence[Any]) -> Any:
+    if value is None and type(None) in choices:
+        return None
+    # A name from a closed list is checked by that list even where the field takes any string.
+    enums = [choice for choice in choices if isinstance(choice, type) and issubclass(choice, enum.Enum)]
+    for choice in enums or choices:
+        try:
+            return _typed(value, choice)
+        except TypeError:
+            continue
+    raise TypeError
+
+
+def _as_float(value: Any) -> float:
+    # YAML 1.1 reads 3e-4, without a dot, as a string.
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise TypeError
+    try:
+        return float(value)
+    except ValueError:
+        raise TypeError from None
+
+
+def _as_enum_value(value: Any, choices: type[enum.Enum]) -> Any:
+    # YAML 1.1 reads a bare `no` as False, and "no" is what switches a strategy off.
+    value = "no" if value is False else value
+    if value in [choice.value for choice in choices]:
+        return value
+    raise TypeError
+
+
+def _type_name(expected: Any) -> str:
+    if isinstance(expected, type) and issubclass(expected, enum.Enum):
+        return " | ".join(repr(choice.value) for choice in expected)
+    choices = typing.get_args(expected)
+    if typing.get_origin(expected) is Literal:
+        return " | ".join(repr(choice) for choice in choices)
+    if typing.get_origin(expected) in (typing.Union, types.UnionType):
+        enums = [choice for choice in choices if isinstance(choice, type) and issubclass(choice, enum.Enum)]
+        return " | ".join("null" if choice is type(None) else _type_name(choice) for choice in enums or choices)
+    return expected.__name__ if isinstance(expected, type) and not choices else str(expected)
+
+
+def _suggestion(name: str, known: Iterable[str]) -> str:
+    nearest = difflib.get_close_matches(name, known, n=1)
+    return f"; did you mean {nearest[0]!r}?" if nearest else f"; known are {', '.join(sorted(known))}"
+
+
+def _assemble(values: dict[str, dict[str, Any]], origin: str) -> Recipe:
+    for item in dataclasses.fields(DataSection):
+        is_required = item.default is dataclasses.MISSING and item.default_factory is dataclasses.MISSING
+        if is_required and item.name not in values["data"]:
+            raise RecipeError(f"{origin}: data.{item.name} is missing")
+    training = dict(values["training"])
+    own = {name: training.pop(name) for name in _OWN_TRAINING_KEYS if name in training}
+    return Recipe(
+        data=DataSection(**values["data"]),
+        tokenizer=TokenizerSection(**values["tokenizer"]),
+        model=values["model"],
+        training=training,
+        generation=values["generation"],
+        **own,
+    )

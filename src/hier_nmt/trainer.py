@@ -1,0 +1,366 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The Transformers trainer for windows of sentences: discounted loss, token batches, scores of the current sentences.
+
+Dimensions: B batch, T target tokens, V vocabulary.
+"""
+
+import time
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.metrics.chrf import CHRF
+from torch.utils.data import DataLoader
+from transformers import (
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+    ProgressCallback,
+    Seq2SeqTrainer,
+    Seq2SeqTrainingArguments,
+    TrainerCallback,
+)
+from transformers.trainer_utils import EvalLoopOutput
+
+from .data.collator import DocumentCollator, TokenBatchSampler
+from .losses import (
+    IGNORED_LABEL,
+    context_discounted_cross_entropy,
+    current_sentence_weights,
+    token_negative_log_likelihoods,
+)
+from .models.document_structure import sentence_ids_from_tokens
+from .models.document_windows import split_window
+
+LENGTH_COLUMN = "length"
+TARGET_INPUTS = ("labels", "decoder_input_ids", "decoder_attention_mask")
+
+
+@dataclass
+class DocumentSeq2SeqTrainingArguments(Seq2SeqTrainingArguments):
+    """The arguments of Transformers and two more."""
+
+    context_discount: float = field(
+        default=1.0, metadata={"help": "Weight, from 0 to 1, of the context sentences in the loss."}
+    )
+    max_tokens_per_batch: int | None = field(
+        default=None,
+        metadata={
+            "help": "Largest number of padded tokens, on the longer side, of a training batch of one device; rows of "
+            "like length go together and `per_device_train_batch_size` is not used. None: batches of that many rows."
+        },
+    )
+
+    def __post_init__(self) -> None:
+        """Checks the added fields; ValueError names the bad value."""
+        super().__post_init__()
+        if not 0 <= self.context_discount <= 1:
+            raise ValueError(f"context_discount must be from 0 to 1, got {self.context_discount}")
+        if self.max_tokens_per_batch is not None and self.max_tokens_per_batch < 1:
+            raise ValueError(f"max_tokens_per_batch must be at least 1, got {self.max_tokens_per_batch}")
+
+
+class TokenThroughput(TrainerCallback):
+    """Counts target tokens and the seconds that training steps take, without evaluation and saving."""
+
+    def __init__(self) -> None:
+        self._tokens: torch.Tensor | int = 0
+        self._seconds = 0.0
+        self._step_start: float | None = None
+
+    def start_step(self) -> None:
+        """Starts the clock, before the batches of a step are fetched."""
+        self._step_start = time.perf_counter()
+
+    def add_tokens(self, num_tokens: torch.Tensor | int | None) -> None:
+        """Adds the target tokens of a step; a tensor stays on its device until they are read."""
+        if num_tokens is not None:
+            self._tokens = self._tokens + num_tokens
+
+    def on_step_end(self, *args: Any, **kwargs: Any) -> None:
+        """Stops the clock."""
+        if self._step_start is not None:
+            self._seconds += time.perf_counter() - self._step_start
+            self._step_start = None
+
+    def read(self) -> tuple[int, float]:
+        """(target tokens, seconds) since the last reading."""
+        reading = int(self._tokens), self._seconds
+        self._tokens, self._seconds = 0, 0.0
+        return reading
+
+
+class TokenProgressCallback(ProgressCallback):
+    """The progress bar of Transformers, with the loss and the target tokens per second behind it."""
+
+    def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, Any] | None = None, **kwargs: Any) -> None:
+        """Writes the log line and renews what stands behind the bar."""
+        super().on_log(args, state, control, logs=logs, **kwargs)
+        bar: Any = self.training_bar
+        if bar is not None and logs and "tokens_per_second" in logs:
+            bar.set_postfix_str(f"loss {logs['loss']:.3f}, {logs['tokens_per_second']:.0f} tokens/s")
+
+
+class _TokenBatchEpochs(TrainerCallback):
+    """Tells the token batches which epoch begins: Trainer itself does not reach them when it resumes in mid-epoch."""
+
+    def on_epoch_begin(self, args: Any, state: Any, control: Any, train_dataloader: Any = None, **kwargs: Any) -> None:
+        sampler = getattr(train_dataloader, "batch_sampler", None)
+        if isinstance(sampler, TokenBatchSampler):
+            sampler.set_epoch(int(state.epoch or 0))
+
+
+class DocumentSeq2SeqTrainer(Seq2SeqTrainer):
+    """Trains and evaluates a model on window features.
+
+    The loss is `context_discounted_cross_entropy`, normalised by the target tokens of the whole batch over all
+    accumulation steps and processes. Evaluation reports, each window counted once:
+
+    * `eval_loss`: mean negative log-likelihood of all target tokens, neither discounted nor smoothed, so that runs with
+      different settings compare; `eval_current_loss`: the same of the current sentences;
+    * with `predict_with_generate`: `eval_bleu` and `eval_chrf` of the current sentences (of whole windows where
+      `window_sentences` is 0), and `eval_wrong_sentence_count`, the share of windows whose translation has another
+      number of sentences than the reference.
+
+    Args:
+        model: maps `input_ids`, `attention_mask` and `decoder_input_ids` to `logits` [B, T, V].
+        args: the arguments.
+        data_collator: pads windows.
+        train_dataset, eval_dataset: tables with the columns `input_ids`, `labels` and `length`.
+        processing_class: the source tokenizer.
+        target_tokenizer: the target tokenizer; None: the same.
+        callbacks, optimizers: as in Trainer.
+    """
+
+    args: DocumentSeq2SeqTrainingArguments
+    model: PreTrainedModel
+    data_collator: DocumentCollator
+    eval_dataset: Any
+    # compute_loss divides by the tokens of the accumulated batch, Trainer must not divide again.
+    loss_is_scaled_for_ga = True
+
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        args: DocumentSeq2SeqTrainingArguments,
+        data_collator: DocumentCollator,
+        train_dataset: Any = None,
+        eval_dataset: Any = None,
+        processing_class: PreTrainedTokenizerBase | None = None,
+        target_tokenizer: PreTrainedTokenizerBase | None = None,
+        callbacks: list[TrainerCallback] | None = None,
+        optimizers: tuple[Any, Any] = (None, None),
+    ) -> None:
+        if args.device.type == "cpu":
+            args.dataloader_pin_memory = False
+        if args.n_gpu > 1:
+            warnings.warn("one process uses one GPU; start with `accelerate launch` to use all of them", stacklevel=2)
+            args._n_gpu = 1
+        if args.world_size > 1 and not args.average_tokens_across_devices:
+            raise ValueError("average_tokens_across_devices=False would weigh the tokens of the processes unequally")
+        super().__init__(
+            model=model,
+            args=args,
+            data_collator=data_collator,
+            train_dataset=train_dataset,
+            eval_dataset=eval_dataset,
+            processing_class=processing_class,
+            callbacks=callbacks,
+            optimizers=optimizers,
+        )
+        self.target_tokenizer = target_tokenizer or processing_class
+        # Both belong to compute_loss here: it smooths the labels and honours num_items_in_batch.
+        self.label_smoother = None
+        self.model_accepts_loss_kwargs = True
+        self._separators = frozenset(model.config.separator_token_ids)
+        self._throughput = TokenThroughput()
+        self.add_callback(self._throughput)
+        self.add_callback(_TokenBatchEpochs())
+        if self.pop_callback(ProgressCallback) is not None:
+            self.add_callback(TokenProgressCallback())
+
+    def create_accelerator_and_postprocess(self) -> None:
+        """Makes the accelerator, which does not divide the loss by the accumulation steps."""
+        super().create_accelerator_and_postprocess()
+        # Trainer sees to this itself since some release between 5.4 and 5.23.
+        self.accelerator.gradient_accumulation_steps = 1
+
+    def get_train_dataloader(self) -> DataLoader:
+        """Batches of `max_tokens_per_batch` tokens, each process its share, or the ordinary ones."""
+        if self.args.max_tokens_per_batch is None:
+            return super().get_train_dataloader()
+        dataset = self.train_dataset
+        if LENGTH_COLUMN not in getattr(dataset, "column_names", ()):
+            raise ValueError(f"max_tokens_per_batch needs a dataset with a column {LENGTH_COLUMN!r}, got {dataset}")
+        sampler = TokenBatchSampler(
+            _lengths(dataset),
+            self.args.max_tokens_per_batch,
+            seed=self.args.seed if self.args.data_seed is None else self.args.data_seed,
+            pad_to_multiple_of=self.data_collator.pad_to_multiple_of,
+            num_processes=self.args.world_size,
+            process_index=self.args.process_index,
+        )
+        return DataLoader(
+            self._remove_unused_columns(dataset, description="training"),
+            batch_sampler=sampler,
+            collate_fn=self.data_collator,
+            num_workers=self.args.dataloader_num_workers,
+            pin_memory=self.args.dataloader_pin_memory,
+            persistent_workers=self.args.dataloader_persistent_workers,
+            prefetch_factor=self.args.dataloader_prefetch_factor,
+        )
+
+    def get_eval_dataloader(self, eval_dataset: Any = None) -> DataLoader:
+        """Batches of rows of like length, the longest first; no score depends on the order."""
+        if isinstance(eval_dataset, str):
+            eval_dataset = self.eval_dataset[eval_dataset]
+        dataset = self.eval_dataset if eval_dataset is None else eval_dataset
+        if LENGTH_COLUMN in getattr(dataset, "column_names", ()):
+            dataset = dataset.select(np.argsort(-_lengths(dataset), kind="stable"))
+        return super().get_eval_dataloader(dataset)
+
+    def get_batch_samples(self, *args: Any, **kwargs: Any) -> tuple[list, torch.Tensor | int | None]:
+        """The batches of one step and the number of target tokens in them, over all processes."""
+        self._throughput.start_step()
+        batches, num_items_in_batch = super().get_batch_samples(*args, **kwargs)
+        self._throughput.add_tokens(num_items_in_batch)
+        return batches, num_items_in_batch
+
+    def compute_loss(
+        self,
+        model: torch.nn.Module,
+        inputs: dict[str, Any],
+        return_outputs: bool = False,
+        num_items_in_batch: torch.Tensor | int | None = None,
+    ) -> Any:
+        """The discounted, smoothed loss (and the outputs); the mean over processes of its gradients is exact."""
+        labels = inputs["labels"]
+        outputs = model(**_without(inputs, ("labels",)), use_cache=False)
+        loss = context_discounted_cross_entropy(
+            outputs.logits,
+            labels,
+            self._label_sentence_ids(labels),
+            self.args.context_discount,
+            self.args.label_smoothing_factor,
+            num_items_in_batch,
+        )
+        if num_items_in_batch is not None:
+            # The tokens were counted over all processes, whose gradients are then averaged.
+            loss = loss * self.accelerator.num_processes
+        return (loss, outputs) if return_outputs else loss
+
+    def floating_point_ops(self, inputs: dict[str, Any]) -> int:
+        """0: the estimate costs time in every step and counts padding as work."""
+        return 0
+
+    def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
+        """Adds to the entries of training `tokens_per_second`, target tokens over all processes, and the totals.
+
+        The totals `num_target_tokens` and `train_seconds` go on over interruptions.
+        """
+        if "loss" in logs:
+            num_tokens, seconds = self._throughput.read()
+            totals = [entry for entry in self.state.log_history if "train_seconds" in entry][-1:]
+            logs["tokens_per_second"] = round(num_tokens / max(seconds, 1e-9), 1)
+            logs["num_target_tokens"] = num_tokens + sum(entry["num_target_tokens"] for entry in totals)
+            logs["train_seconds"] = round(seconds + sum(entry["train_seconds"] for entry in totals), 3)
+        super().log(logs, start_time)
+
+    def prediction_step(
+        self,
+        model: torch.nn.Module,
+        inputs: dict[str, Any],
+        prediction_loss_only: bool,
+        ignore_keys: list[str] | None = None,
+        **gen_kwargs: Any,
+    ) -> tuple[None, Any, torch.Tensor | None]:
+        """(None, statistics [B, 4] and, where asked for, generated ids [B, length], labels [B, T]).
+
+        The statistics of a row are the summed negative log-likelihood and the number of all its target tokens, and
+        then of those of its current sentence.
+        """
+        inputs = self._prepare_inputs(inputs)
+        statistics = self._row_statistics(model, inputs)
+        if prediction_loss_only or not self.args.predict_with_generate:
+            return None, statistics, None
+        sources = _without(inputs, TARGET_INPUTS)
+        _, generated, _ = super().prediction_step(model, sources, False, ignore_keys, **gen_kwargs)
+        return None, (statistics, generated), inputs["labels"]
+
+    def evaluation_loop(
+        self,
+        dataloader: DataLoader,
+        description: str,
+        prediction_loss_only: bool | None = None,
+        ignore_keys: list[str] | None = None,
+        metric_key_prefix: str = "eval",
+    ) -> EvalLoopOutput:
+        """Losses and scores; `predictions` are the generated ids [number of windows, length], or None."""
+        # Seq2SeqTrainer gathers the rows that fill up the last distributed batch too, and would count them.
+        self.gather_function = self.accelerator.gather_for_metrics
+        output = super().evaluation_loop(
+            dataloader, description, self.args.prediction_loss_only, ignore_keys, metric_key_prefix
+        )
+        predictions: Any = output.predictions
+        statistics, generated = predictions if isinstance(predictions, tuple) else (predictions, None)
+        loss, num_tokens, current_loss, num_current_tokens = np.asarray(statistics, dtype=np.float64).sum(0)
+        metrics = {"loss": loss / num_tokens, "current_loss": current_loss / num_current_tokens}
+        if generated is not None:
+            metrics |= self._text_metrics(generated, np.asarray(output.label_ids))
+        named = {f"{metric_key_prefix}_{name}": float(value) for name, value in metrics.items()}
+        output = output._replace(predictions=generated)  # type: ignore[arg-type]  # nothing was generated: None
+        return output._replace(metrics={**(output.metrics or {}), **named})
+
+    def _label_sentence_ids(self, labels: torch.Tensor) -> torch.Tensor:
+        return sentence_ids_from_tokens(labels, self._separators, labels != IGNORED_LABEL)
+
+    @torch.no_grad()
+    def _row_statistics(self, model: torch.nn.Module, inputs: dict[str, Any]) -> torch.Tensor:
+        labels = inputs["labels"]
+        logits = model(**_without(inputs, ("labels",)), use_cache=False).logits
+        losses = token_negative_log_likelihoods(logits, labels)
+        is_predicted = labels != IGNORED_LABEL
+        is_current = current_sentence_weights(is_predicted, self._label_sentence_ids(labels), 0.0)
+        columns = (losses, is_predicted, losses * is_current, is_current)
+        return torch.stack([column.sum(-1, dtype=losses.dtype) for column in columns], dim=1)
+
+    def _text_metrics(self, generated: np.ndarray, labels: np.ndarray) -> dict[str, float]:
+        tokenizer = self.target_tokenizer
+        if tokenizer is None:
+            raise ValueError("predict_with_generate needs a tokenizer: give processing_class or target_tokenizer")
+        # A special id that the model made in mid-sentence is no reason to end it: it is only left out.
+        ignored = {IGNORED_LABEL, *tokenizer.all_special_ids} - self._separators
+        translations = [split_window(row.tolist(), self._separators, ignored) for row in generated]
+        references = [split_window(row.tolist(), self._separators, ignored) for row in labels]
+        config: Any = self.model.config
+        scored = slice(-1, None) if config.window_sentences else slice(None)
+        scores = corpus_scores(
+            [_text(tokenizer, sentences[scored]) for sentences in translations],
+            [_text(tokenizer, sentences[scored]) for sentences in references],
+        )
+        is_wrong = [len(a) != len(b) for a, b in zip(translations, references, strict=True)]
+        return {**scores, "wrong_sentence_count": float(np.mean(is_wrong))}
+
+
+def corpus_scores(translations: Sequence[str], references: Sequence[str]) -> dict[str, float]:
+    """`bleu` and `chrf` of sacrebleu with its default settings."""
+    return {
+        "bleu": BLEU().corpus_score(translations, [references]).score,
+        "chrf": CHRF().corpus_score(translations, [references]).score,
+    }
+
+
+def _text(tokenizer: PreTrainedTokenizerBase, sentences: Sequence[Sequence[int]]) -> str:
+    return " ".join(str(tokenizer.decode(list(ids))).strip() for ids in sentences)
+
+
+def _lengths(dataset: Any) -> np.ndarray:
+    return np.asarray(dataset.with_format("numpy")[LENGTH_COLUMN][:], dtype=np.int64)
+
+
+def _without(inputs: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    return {name: value for name, value in inputs.items() if name not in names}

@@ -1,0 +1,75 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""One batch of 8 windows, cut up in different ways between accumulation steps and processes, is the same batch."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from tiny_training import one_step_and_scores
+
+Result = tuple[dict[str, torch.Tensor], dict[str, float]]
+
+
+def run_two_processes(repository: Path, folder: Path, *settings: dict[str, Any]) -> list[Result]:
+    """What `one_step_and_scores` gives under each of the settings when two processes share the work."""
+    result_file = folder / "result.pt"
+    launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
+    worker = [str(repository / "tests" / "tiny_training.py"), str(result_file), str(folder / "run")]
+    paths = [str(repository / "src"), str(repository / "tests"), os.environ.get("PYTHONPATH", "")]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(filter(None, paths))}
+    done = subprocess.run(
+        [*launch, *worker, *map(json.dumps, settings)], env=environment, capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    return torch.load(result_file)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory) -> Result:
+    return one_step_and_scores(tmp_path_factory.mktemp("whole"), per_device_train_batch_size=8)
+
+
+@pytest.fixture(scope="module")
+def shared_by_two(tmp_path_factory, repository) -> list[Result]:
+    # 18 tokens hold at most three of the windows, and four steps hold all batches of an epoch.
+    token_batches = {"max_tokens_per_batch": 18, "gradient_accumulation_steps": 4}
+    folder = tmp_path_factory.mktemp("two")
+    return run_two_processes(repository, folder, {"per_device_train_batch_size": 4}, token_batches)
+
+
+def assert_same(result: Result, expected: Result) -> None:
+    gradients, scores = result
+    expected_gradients, expected_scores = expected
+    assert gradients.keys() == expected_gradients.keys()
+    for name, gradient in gradients.items():
+        torch.testing.assert_close(gradient, expected_gradients[name], msg=lambda text, name=name: f"{name}: {text}")
+    assert scores == pytest.approx(expected_scores, rel=1e-6)
+
+
+def test_gradients_are_not_zero(whole):
+    assert all(gradient.abs().max() > 0 for name, gradient in whole[0].items() if "k_proj.bias" not in name)
+
+
+def test_two_accumulated_batches_of_four_equal_one_of_eight(whole, tmp_path):
+    result = one_step_and_scores(tmp_path, per_device_train_batch_size=4, gradient_accumulation_steps=2)
+    assert_same(result, whole)
+
+
+def test_accumulated_batches_of_unequal_size_equal_one_of_eight(whole, tmp_path):
+    result = one_step_and_scores(tmp_path, per_device_train_batch_size=3, gradient_accumulation_steps=3)
+    assert_same(result, whole)
+
+
+def test_two_processes_with_four_each_equal_one_batch_of_eight(whole, shared_by_two):
+    """Also counts each of the 9 windows of the evaluation once, which two processes cannot share evenly."""
+    assert_same(shared_by_two[0], whole)
+
+
+def test_two_processes_with_accumulated_token_batches_equal_one_batch_of_eight(whole, shared_by_two):
+    assert_same(shared_by_two[1], whole)

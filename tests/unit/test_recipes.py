@@ -1,0 +1,198 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+import dataclasses
+import inspect
+from pathlib import Path
+
+import pytest
+import yaml
+
+from hier_nmt.data.corpora import FORMATS
+from hier_nmt.models.configuration_hier_nmt import HierNMTConfig
+from hier_nmt.recipes import DataSection, Recipe, RecipeError, TokenizerSection
+
+
+@pytest.fixture
+def sections(tmp_path) -> dict:
+    """The smallest recipe that says something about each section."""
+    corpus = tmp_path / "corpus.jsonl"
+    corpus.write_text("")
+    return {
+        "data": {"train": [str(corpus)], "source_language": "en", "target_language": "fr"},
+        "tokenizer": {"vocab_size": 500},
+        "model": {"d_model": 16, "window_sentences": 4},
+        "training": {"output_dir": str(tmp_path / "run"), "context_discount": 0.1},
+        "generation": {"num_beams": 4},
+    }
+
+
+@pytest.fixture
+def load(tmp_path, sections):
+    """Loads the sections, written to a file, under overrides."""
+
+    def write_and_load(*overrides: str) -> Recipe:
+        path = tmp_path / "recipe.yaml"
+        path.write_text(yaml.safe_dump(sections), encoding="utf-8")
+        return Recipe.load(path, overrides)
+
+    return write_and_load
+
+
+def test_sections_become_configuration_and_arguments(load):
+    recipe = load()
+    config = recipe.model_config(500, None, pad_token_id=0)
+    arguments = recipe.training_arguments()
+    assert (config.d_model, config.window_sentences, config.vocab_size) == (16, 4, 500)
+    assert (config.source_language, config.target_language) == ("en", "fr")
+    assert (arguments.context_discount, arguments.max_tokens_per_batch) == (0.1, None)
+    assert recipe.generation == {"num_beams": 4}
+
+
+def test_separate_vocabularies_are_not_shared(load):
+    config = load("--tokenizer.joint=false").model_config(500, 400)
+    assert (config.vocab_size, config.decoder_vocab_size, config.share_encoder_decoder_embeddings) == (500, 400, False)
+
+
+def test_the_command_line_overrides_the_file(load):
+    recipe = load(
+        "--training.learning_rate=3e-4", "--training.init_from=.", "--data.skip_bad=true", "--model.d_model=32"
+    )
+    assert recipe.training_arguments().learning_rate == 3e-4
+    assert (recipe.init_from, recipe.data.skip_bad, recipe.model["d_model"]) == (".", True, 32)
+
+
+def test_a_bare_no_switches_a_strategy_off_although_yaml_reads_false(load):
+    assert load("--training.eval_strategy=no").training_arguments().eval_strategy == "no"
+
+
+def test_environment_variables_are_put_into_strings(load, monkeypatch, tmp_path):
+    monkeypatch.setenv("CORPORA", str(tmp_path))
+    assert load("--data.train=[$CORPORA/corpus.jsonl]").data.train == [f"{tmp_path}/corpus.jsonl"]
+
+
+def test_a_recipe_read_back_from_its_sections_is_the_same(load, tmp_path):
+    recipe = load("--training.average_checkpoints=3")
+    path = tmp_path / "again.yaml"
+    path.write_text(yaml.safe_dump(recipe.as_dict()), encoding="utf-8")
+    assert Recipe.load(path) == recipe
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("--training.learning_rat=1", "command line: unknown key training.learning_rat; did you mean 'learning_rate'?"),
+        ("--modle.d_model=16", "command line: unknown section 'modle'; did you mean 'model'?"),
+        ("--model.vocab_size=7", "unknown key model.vocab_size (it follows from the tokenizer and the data section)"),
+        ("--learning_rate=1", "command line: '--learning_rate=1' should read --section.key=value"),
+        ("--model.d_model", "command line: '--model.d_model' should read --section.key=value"),
+        ("--model.d_model=[", "command line: the value of model.d_model is no YAML"),
+        ("--model.d_model=true", "command line: model.d_model must be int, got bool True"),
+        ("--model.d_model=1.5", "command line: model.d_model must be int, got float 1.5"),
+        ("--data.source_language=no", "command line: data.source_language must be str, got bool False"),
+        ("--data.train=a.jsonl", "command line: data.train must be list[str], got str 'a.jsonl'"),
+        ("--data.overlong=drop", "command line: data.overlong must be 'error' | 'skip', got str 'drop'"),
+        ("--data.format=tmx", "command line: data.format must be 'json-lines' | "),
+        ("--training.eval_strategy=stpes", "training.eval_strategy must be 'no' | 'steps' | 'epoch', got str 'stpes'"),
+        ("--training.learning_rate=fast", "command line: training.learning_rate must be float, got str 'fast'"),
+        ("--data.train=[$NO_SUCH_VARIABLE/a]", "data.train: the environment variable '$NO_SUCH_VARIABLE' is not set"),
+        ("--data.train=[]", "data.train is empty"),
+        ("--data.train=[absent.jsonl]", "data.train: there is no file absent.jsonl"),
+        ("--data.validation=[absent.jsonl]", "data.validation: there is no file absent.jsonl"),
+        ("--tokenizer.path=absent", "tokenizer.path: there is no directory absent"),
+        ("--training.init_from=absent", "training.init_from: there is no directory absent"),
+        ("--model.window_sentences=-1", "model.window_sentences=-1 must be 0 (whole documents) or more"),
+        ("--model.window_sentences=0", "training.context_discount=0.1 with model.window_sentences=0: whole documents"),
+        ("--model.window_sentences=1", "training.context_discount=0.1 with model.window_sentences=1: there is no cont"),
+        ("--training.context_discount=1.5", "training.context_discount=1.5 must be from 0 to 1"),
+        ("--model.segment_shift=8", "model.segment_shift=8 needs model.position_encoding: segment_shifted"),
+        ("--model.encoder_attention_heads=3", "section model: encoder_attention_heads=3 must divide d_model=16."),
+        ("--model.position_encoding=shifted", "section model: position_encoding='shifted' is unknown"),
+        ("--training.eval_strategy=epoch", "training.eval_strategy=epoch needs data.validation"),
+        (
+            "--training.metric_for_best_model=bleu",
+            "training.metric_for_best_model=bleu needs training.predict_with_gen",
+        ),
+        ("--training.average_checkpoints=-1", "training.average_checkpoints=-1 must not be negative"),
+        ("--training.output_dir=", "training.output_dir is missing"),
+    ],
+)
+def test_a_bad_key_or_value_is_named(load, override, message):
+    with pytest.raises(RecipeError) as error:
+        load(override)
+    assert message in str(error.value)
+
+
+def test_more_checkpoints_averaged_than_kept_is_refused(load):
+    with pytest.raises(RecipeError, match=r"average_checkpoints=5, but training\.save_total_limit=2 keeps fewer"):
+        load("--training.average_checkpoints=5", "--training.save_total_limit=2")
+
+
+def test_what_transformers_refuses_is_told_as_a_recipe_error(load):
+    recipe = load("--training.load_best_model_at_end=true", "--training.save_strategy=epoch")
+    with pytest.raises(RecipeError, match="section training: "):
+        recipe.training_arguments()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("data: [", "is no YAML file"),
+        ("just text", "a recipe has the sections data, tokenizer"),
+        ("data: 3", "section data must hold keys and values, found 3"),
+        ("dat: {}", "unknown section 'dat'; did you mean 'data'?"),
+        ("data: {train: [a], train: [b]}", "the key 'train' stands twice"),
+        ("data: {train: [a], target_language: fr}", "data.source_language is missing"),
+    ],
+)
+def test_a_bad_file_is_named_with_the_reason(tmp_path, text, message):
+    path = tmp_path / "bad.yaml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(RecipeError) as error:
+        Recipe.load(path)
+    assert str(path) in str(error.value)
+    assert message in str(error.value)
+
+
+def test_an_absent_file_is_named(tmp_path):
+    with pytest.raises(RecipeError, match=r"there is no recipe .*absent\.yaml"):
+        Recipe.load(tmp_path / "absent.yaml")
+
+
+def test_the_formats_are_those_of_the_readers(load):
+    hint = inspect.get_annotations(DataSection)["format"]
+    assert set(hint.__args__) == set(FORMATS)
+
+
+def committed_recipes() -> list[Path]:
+    return sorted((Path(__file__).parents[2] / "training" / "recipes").rglob("*.yaml"))
+
+
+def test_the_annotated_recipe_names_every_key(repository, monkeypatch):
+    monkeypatch.chdir(repository)
+    path = repository / "training" / "recipes" / "en-fr" / "annotated.yaml"
+    sections = yaml.safe_load(path.read_text(encoding="utf-8"))
+    derived = {
+        "vocab_size",
+        "decoder_vocab_size",
+        "source_language",
+        "target_language",
+        "is_encoder_decoder",
+        "use_cache",
+    }
+    assert set(sections["data"]) == {item.name for item in dataclasses.fields(DataSection)}
+    assert set(sections["tokenizer"]) == {item.name for item in dataclasses.fields(TokenizerSection)}
+    assert set(sections["model"]) == {
+        name
+        for name in inspect.get_annotations(HierNMTConfig)
+        if name not in derived and not name.endswith("_token_id")
+    }
+    assert {"context_discount", "max_tokens_per_batch", "init_from", "average_checkpoints"} <= set(sections["training"])
+    recipe = Recipe.load(path)
+    assert recipe.training_arguments().output_dir == "runs/annotated"
+
+
+@pytest.mark.parametrize("path", committed_recipes(), ids=lambda path: path.name)
+def test_committed_recipes_say_how_large_the_model_is_and_where_the_seed_comes_from(path):
+    sections = yaml.safe_load(path.read_text(encoding="utf-8"))
+    assert {"d_model", "window_sentences"} <= sections["model"].keys()
+    assert {"seed", "output_dir"} <= sections["training"].keys()
