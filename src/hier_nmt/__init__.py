@@ -1,0 +1,32 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Document-level machine translation in the Hugging Face ecosystem.
+
+Importing the package registers the models with the Auto classes and the pipelines with `transformers.pipeline`.
+"""
+
+from importlib.metadata import PackageNotFoundError, version
+
+from transformers import AutoConfig, AutoModel, AutoModelForSeq2SeqLM
+
+from .models.configuration_hier_nmt import HierNMTConfig
+from .models.modeling_hier_nmt import HierNMTForConditionalGeneration, HierNMTModel
+from .models.pipeline_document_translation import DocumentTranslationPipeline, register_pipelines
+
+try:
+    __version__ = version("hier_nmt")
+except PackageNotFoundError:
+    __version__ = "0.0.0"
+
+AutoConfig.register(HierNMTConfig.model_type, HierNMTConfig, exist_ok=True)
+AutoModel.register(HierNMTConfig, HierNMTModel, exist_ok=True)
+AutoModelForSeq2SeqLM.register(HierNMTConfig, HierNMTForConditionalGeneration, exist_ok=True)
+register_pipelines()
+
+__all__ = [
+    "DocumentTranslationPipeline",
+    "HierNMTConfig",
+    "HierNMTForConditionalGeneration",
+    "HierNMTModel",
+    "__version__",
+]

@@ -1,0 +1,128 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Scores of translated documents, none without its sacrebleu signature."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.metrics.chrf import CHRF
+from sacrebleu.metrics.ter import TER
+
+Paragraphs = Sequence[Sequence[str]]
+
+
+@dataclass(frozen=True)
+class Score:
+    """A number with the signature that says how it was computed."""
+
+    name: str
+    value: float
+    signature: str
+
+
+@dataclass(frozen=True)
+class ScoreReport:
+    """The scores of one translation of a corpus.
+
+    Attributes:
+        label: what was scored, for example a decoding strategy.
+        scores: BLEU, chrF and TER over sentences, and docBLEU over documents, each one segment.
+        num_documents, num_sentences: size of the corpus.
+    """
+
+    label: str
+    scores: tuple[Score, ...]
+    num_documents: int
+    num_sentences: int
+
+    def __getitem__(self, name: str) -> float:
+        """The value of a score, by its name."""
+        values = {score.name: score.value for score in self.scores}
+        if name not in values:
+            raise KeyError(f"no score {name!r}; there are {', '.join(values)}")
+        return values[name]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, as JSON takes it."""
+        return asdict(self)
+
+
+def score_documents(
+    translations: Sequence[Paragraphs],
+    references: Sequence[Paragraphs],
+    *,
+    label: str = "",
+    target_language: str | None = None,
+    with_ter: bool = True,
+) -> ScoreReport:
+    """BLEU, chrF and TER of all sentences, and BLEU of documents (their sentences joined by a space).
+
+    Args:
+        translations: for each document its paragraphs of sentences.
+        references: the same for the reference; documents must have the same numbers of sentences.
+        label: name of the row in a table.
+        target_language: ISO 639 code; sacrebleu chooses the BLEU tokenizer by it (zh, ja, ko; others 13a).
+        with_ter: TER takes much longer than everything else.
+
+    Raises:
+        ValueError: nothing to score, or numbers that differ, with the first document where they do.
+    """
+    translated = [_flat(document) for document in translations]
+    expected = [_flat(document) for document in references]
+    _check_alignment(translated, expected)
+    sentences = [sentence for document in translated for sentence in document]
+    reference_sentences = [sentence for document in expected for sentence in document]
+    scores = [
+        _score(metric, name, sentences, reference_sentences) for name, metric in _metrics(target_language, with_ter)
+    ]
+    documents = [" ".join(document) for document in translated]
+    reference_documents = [" ".join(document) for document in expected]
+    scores.append(_score(BLEU(trg_lang=target_language or ""), "docBLEU", documents, reference_documents))
+    return ScoreReport(label, tuple(scores), len(documents), len(sentences))
+
+
+def score_table(reports: Sequence[ScoreReport]) -> str:
+    """The reports as a Markdown table, one row for each, with the signatures below it."""
+    names = list(dict.fromkeys(score.name for report in reports for score in report.scores))
+    lines = [
+        f"| {' | '.join(['', *names, 'sentences', 'documents'])} |",
+        f"|{'---|' * (len(names) + 3)}",
+    ]
+    for report in reports:
+        values = {score.name: f"{score.value:.2f}" for score in report.scores}
+        sizes = [str(report.num_sentences), str(report.num_documents)]
+        lines.append(f"| {' | '.join([report.label, *(values.get(name, '') for name in names), *sizes])} |")
+    signatures = dict.fromkeys(f"{score.name}: {score.signature}" for report in reports for score in report.scores)
+    return "\n".join([*lines, "", *signatures])
+
+
+def score_json(reports: Sequence[ScoreReport], **facts: Any) -> str:
+    """The reports as JSON, together with facts about how they came about."""
+    return json.dumps({**facts, "reports": [report.to_dict() for report in reports]}, ensure_ascii=False, indent=2)
+
+
+def _metrics(target_language: str | None, with_ter: bool) -> list[tuple[str, BLEU | CHRF | TER]]:
+    metrics: list[tuple[str, BLEU | CHRF | TER]] = [("BLEU", BLEU(trg_lang=target_language or "")), ("chrF", CHRF())]
+    return [*metrics, ("TER", TER())] if with_ter else metrics
+
+
+def _score(metric: BLEU | CHRF | TER, name: str, hypotheses: list[str], references: list[str]) -> Score:
+    result = metric.corpus_score(hypotheses, [references])
+    return Score(name, result.score, str(metric.get_signature()))
+
+
+def _flat(document: Paragraphs) -> list[str]:
+    return [sentence for paragraph in document for sentence in paragraph]
+
+
+def _check_alignment(translated: list[list[str]], expected: list[list[str]]) -> None:
+    if len(translated) != len(expected):
+        raise ValueError(f"{len(translated)} translated documents but {len(expected)} references")
+    for index, (document, reference) in enumerate(zip(translated, expected, strict=True)):
+        if len(document) != len(reference):
+            raise ValueError(f"document {index}: {len(document)} translated sentences but {len(reference)} references")
+    if not any(translated):
+        raise ValueError("nothing to score: no document has a sentence")

@@ -1,0 +1,285 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Translates a corpus of documents, writing each finished one to a file that a later run continues."""
+
+import hashlib
+import json
+import logging
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from types import TracebackType
+from typing import Any, BinaryIO
+
+import torch
+from tqdm.auto import tqdm
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+from ..data.documents import ParallelDocument
+from ..models.document_translation import DecodingStatistics, DocumentTranslator, SourceDocument, TranslatedDocument
+
+logger = logging.getLogger(__name__)
+
+Paragraphs = list[list[str]]
+FILE_FORMAT = "hier_nmt translations 1"
+
+
+class ResumeError(ValueError):
+    """A file of translations that was made by another model, with other settings or from other documents."""
+
+
+def translate_documents(
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,
+    documents: Iterable[ParallelDocument | Sequence[Sequence[str]]],
+    strategy: str | None = None,
+    *,
+    target_tokenizer: PreTrainedTokenizerBase | None = None,
+    window_sentences: int | None = None,
+    batch_size: int = 32,
+    max_batch_tokens: int | None = None,
+    max_source_tokens: int | None = None,
+    max_target_tokens: int | None = None,
+    group_sentences: int = 1024,
+    output_file: str | Path | None = None,
+    progress: bool = True,
+    statistics: DecodingStatistics | None = None,
+    **generate_kwargs: Any,
+) -> list[Paragraphs]:
+    """The translation of every document: paragraphs of sentences, one for each source sentence, in order.
+
+    Args:
+        model: an encoder-decoder model.
+        tokenizer: of the source language, or of both.
+        documents: parallel documents, of which the source is read, or paragraphs of source sentences.
+        strategy: `sentence`, `current`, `prefix` or `document`; default: what suits the model's windows.
+        target_tokenizer: of the target language, where it is another one.
+        window_sentences: K; default: the one the model was trained with.
+        batch_size: windows in a batch.
+        max_batch_tokens: padded source tokens in a batch.
+        max_source_tokens, max_target_tokens: longest window; default: the model's.
+        group_sentences: documents are decoded in groups of about so many sentences. Batches are filled across the
+            documents of a group, which are written when the group is finished.
+        output_file: JSON lines, written as documents are finished. If it exists, it is continued: the documents in it
+            are not translated again. What an interruption tore off is dropped.
+        progress: shows a bar that counts sentences.
+        statistics: the counts of what happened are added to it, those of continued documents too.
+        generate_kwargs: options of `generate`, such as `num_beams`.
+
+    Raises:
+        ResumeError: `output_file` belongs to another model, other settings or other documents.
+    """
+    num_total = sum(map(_num_sentences, documents)) if isinstance(documents, Sequence) else None
+    with tqdm(total=num_total, unit=" sentences", disable=not progress) as bar:
+        translator = DocumentTranslator(
+            model,
+            tokenizer,
+            target_tokenizer,
+            strategy=strategy,
+            window_sentences=window_sentences,
+            batch_size=batch_size,
+            max_batch_tokens=max_batch_tokens,
+            max_source_tokens=max_source_tokens,
+            max_target_tokens=max_target_tokens,
+            generate_kwargs=generate_kwargs,
+            on_progress=bar.update,
+        )
+        with _TranslationFile(output_file, lambda: _settings(translator)) as file:
+            finished = _translate_in_groups(translator, documents, group_sentences, file, bar)
+    total = DecodingStatistics()
+    for document in finished:
+        total.add(document.statistics)
+    for problem in total.problems():
+        logger.warning(problem)
+    if statistics is not None:
+        statistics.add(total)
+    return [document.paragraphs for document in finished]
+
+
+def _translate_in_groups(
+    translator: DocumentTranslator,
+    documents: Iterable[ParallelDocument | Sequence[Sequence[str]]],
+    group_sentences: int,
+    file: "_TranslationFile",
+    bar: tqdm,
+) -> list[TranslatedDocument]:
+    """All documents, those that are in the file already taken from there."""
+    finished: list[TranslatedDocument] = []
+    group: list[tuple[str | None, Paragraphs]] = []
+    num_waiting = 0
+    for index, document in enumerate(documents):
+        name, source = _name_and_source(document)
+        known = file.known(index, name, source)
+        if known is not None:
+            finished.append(known)
+            bar.update(_num_sentences(source))
+            continue
+        group.append((name, source))
+        num_waiting += _num_sentences(source)
+        if num_waiting >= group_sentences:
+            finished += _translate_group(translator, group, file)
+            group, num_waiting = [], 0
+    return finished + _translate_group(translator, group, file)
+
+
+def _translate_group(
+    translator: DocumentTranslator, group: list[tuple[str | None, Paragraphs]], file: "_TranslationFile"
+) -> list[TranslatedDocument]:
+    translated = translator.translate([SourceDocument(source) for _, source in group])
+    for (name, source), document in zip(group, translated, strict=True):
+        file.append(name, source, document)
+    return translated
+
+
+def _name_and_source(document: ParallelDocument | Sequence[Sequence[str]]) -> tuple[str | None, Paragraphs]:
+    if isinstance(document, ParallelDocument):
+        return document.id, document.source_paragraphs
+    if isinstance(document, str) or any(isinstance(paragraph, str) for paragraph in document):
+        raise TypeError(f"a document is a list of paragraphs, each a list of sentences; got {document!r:.80}")
+    return None, [list(paragraph) for paragraph in document]
+
+
+def _num_sentences(document: ParallelDocument | Sequence[Sequence[str]]) -> int:
+    if isinstance(document, ParallelDocument):
+        return document.num_sentences
+    return sum(len(paragraph) for paragraph in document)
+
+
+class _TranslationFile:
+    """The finished documents of this and earlier runs, one to a line below a header; without a path nothing at all.
+
+    The header holds what the translations depend on; a line holds the source's hash, so that a translation is never
+    taken for that of another text.
+    """
+
+    def __init__(self, path: str | Path | None, settings: Any) -> None:
+        self.path = None if path is None else Path(path)
+        self._settings = settings
+        self._file: BinaryIO | None = None
+        self._finished: list[dict[str, Any]] = []
+        self._num_written = 0
+
+    def __enter__(self) -> "_TranslationFile":
+        if self.path is None:
+            return self
+        settings = json.loads(json.dumps(self._settings()))
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = self.path.open("r+b" if self.path.exists() else "w+b")
+        try:
+            self._read(settings)
+        except BaseException:
+            self._file.close()
+            raise
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        if self._file is not None:
+            self._file.close()
+
+    def known(self, index: int, name: str | None, source: Paragraphs) -> TranslatedDocument | None:
+        """The document from an earlier run; None if it has not been translated."""
+        if index >= len(self._finished):
+            return None
+        line = self._finished[index]
+        if line["source"] != _text_hash(source):
+            raise ResumeError(
+                f"{self.path} holds the translation of another text as document {index} "
+                f"(there {line['id']!r}, now {name!r}); give another output file, or delete this one"
+            )
+        return TranslatedDocument(line["paragraphs"], DecodingStatistics(**line["statistics"]))
+
+    def append(self, name: str | None, source: Paragraphs, document: TranslatedDocument) -> None:
+        """Writes a finished document, at once."""
+        index = len(self._finished) + self._num_written
+        self._num_written += 1
+        self._write(
+            {
+                "document": index,
+                "id": name,
+                "source": _text_hash(source),
+                "paragraphs": document.paragraphs,
+                "statistics": asdict(document.statistics),
+            }
+        )
+
+    def _write(self, content: dict[str, Any]) -> None:
+        if self._file is not None:
+            self._file.write(json.dumps(content, ensure_ascii=False).encode() + b"\n")
+            self._file.flush()
+
+    def _read(self, settings: dict[str, Any]) -> None:
+        """Reads the finished documents, drops a last line without its end and stands behind them."""
+        assert self._file is not None
+        content = self._file.read()
+        complete = content[: content.rfind(b"\n") + 1]
+        lines = [self._parsed(number, line) for number, line in enumerate(complete.splitlines(), start=1)]
+        if content and not complete and not b'{"format": "hier_nmt'.startswith(content[:19]):
+            raise ResumeError(f"{self.path} exists and is no file of translations; it is not overwritten")
+        if lines:
+            self._check_header(lines[0], settings)
+            self._finished = lines[1:]
+        self._file.seek(len(complete))
+        self._file.truncate()
+        if not lines:
+            self._write({"format": FILE_FORMAT, "settings": settings})
+
+    def _parsed(self, number: int, line: bytes) -> dict[str, Any]:
+        try:
+            return json.loads(line)
+        except ValueError as error:
+            raise ResumeError(f"{self.path}:{number}: no line of a file of translations ({error})") from error
+
+    def _check_header(self, header: Any, settings: dict[str, Any]) -> None:
+        if not isinstance(header, dict) or header.get("format") != FILE_FORMAT:
+            raise ResumeError(f"{self.path} exists and is no file of translations; it is not overwritten")
+        then = header["settings"]
+        differing = [name for name in {**then, **settings} if then.get(name) != settings.get(name)]
+        if differing:
+            changes = "; ".join(f"{name}: there {then.get(name)!r}, now {settings.get(name)!r}" for name in differing)
+            raise ResumeError(f"{self.path} was made with something else ({changes}); give another output file")
+
+
+def _settings(translator: DocumentTranslator) -> dict[str, Any]:
+    """Everything that the translations depend on, but for rounding."""
+    model, vocabulary = translator.model, translator.vocabulary
+    generator = translator.generator
+    generation = generator.generation_config.to_diff_dict()
+    generation.pop("transformers_version", None)
+    return {
+        "strategy": translator.strategy,
+        "window_sentences": translator.window_sentences,
+        "max_source_tokens": translator.max_source_tokens,
+        "max_target_tokens": translator.max_target_tokens,
+        "max_new_tokens": generator.max_new_tokens,
+        "generation": {name: _as_json(value) for name, value in generation.items()},
+        "other_options": {name: _as_json(value) for name, value in generator.generate_kwargs.items()},
+        "dtype": str(model.dtype),
+        "model": _model_hash(model),
+        "tokenizers": [_vocabulary_hash(tokenizer) for tokenizer in (vocabulary.source, vocabulary.target)],
+    }
+
+
+def _as_json(value: Any) -> Any:
+    """The value, or the name of its class where JSON has no form for it."""
+    try:
+        return json.loads(json.dumps(value))
+    except TypeError:
+        return type(value).__name__
+
+
+def _text_hash(content: Any) -> str:
+    return hashlib.sha256(json.dumps(content, ensure_ascii=False).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def _vocabulary_hash(tokenizer: PreTrainedTokenizerBase) -> str:
+    return _text_hash(sorted(tokenizer.get_vocab().items()))
+
+
+def _model_hash(model: PreTrainedModel) -> str:
+    """A hash of the weights: 1,024 values spread over each tensor, as any training step changes all."""
+    digest = hashlib.sha256(type(model).__name__.encode())
+    for name, tensor in sorted(model.state_dict().items()):
+        values = tensor.detach().flatten()
+        sample = values[:: max(1, values.numel() // 1024)].to(device="cpu", dtype=torch.float64)
+        digest.update(f"{name} {tuple(tensor.shape)}".encode() + sample.numpy().tobytes())
+    return digest.hexdigest()[:16]

@@ -1,0 +1,167 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""`generate` over many rows of different length: batches of similar length, outputs in the order of the rows."""
+
+import copy
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import torch
+from transformers import GenerationConfig, PreTrainedModel
+
+
+class Ends(NamedTuple):
+    """How a decoder run may end: the tokens that end it, those that are forbidden, and the fewest new tokens."""
+
+    end_ids: list[int]
+    suppressed_ids: list[int]
+    min_new_tokens: int | None = None
+
+
+class Request(NamedTuple):
+    """One row for the decoder: source ids, the forced target prefix without the start token, and the longest output."""
+
+    source_ids: list[int]
+    prefix_ids: list[int]
+    max_new_tokens: int
+
+
+class Output(NamedTuple):
+    """New token ids of a row without the token that ended it; not complete if no such token came."""
+
+    ids: list[int]
+    is_complete: bool
+
+
+class BatchedGenerator:
+    """Runs `generate` over requests, in batches of similar length.
+
+    Args:
+        model: an encoder-decoder model.
+        pad_token_ids: padding of the source and of the target.
+        batch_size: rows in a batch.
+        max_batch_tokens: source and prefix tokens in a batch, padding counted; None means no limit.
+        generate_kwargs: options of `generate`; a length limit among them replaces that of the requests.
+
+    Raises:
+        ValueError: more than one output for each row is asked for.
+    """
+
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        pad_token_ids: tuple[int, int],
+        batch_size: int,
+        max_batch_tokens: int | None,
+        generate_kwargs: dict[str, Any],
+    ) -> None:
+        self.model, self.pad_token_ids = model, pad_token_ids
+        self.batch_size, self.max_batch_tokens = batch_size, max_batch_tokens
+        self.generation_config, self.generate_kwargs, self.max_new_tokens = _generation_options(model, generate_kwargs)
+
+    @contextmanager
+    def inference(self) -> Iterator[None]:
+        """Evaluation mode without gradients, and the model's own length limits out of the way."""
+        was_training, own_config = self.model.training, self.model.generation_config
+        self.model.eval()
+        # `generate` fills what is None from this one, so its max_length would come back, with a warning for each batch.
+        self.model.generation_config = self.generation_config
+        try:
+            with torch.inference_mode():
+                yield
+        finally:
+            self.model.generation_config = own_config
+            self.model.train(was_training)
+
+    def run(
+        self, requests: list[Request], ends: Ends, on_output: Callable[[int], object] | None = None
+    ) -> list[Output]:
+        """The output of every request, in order; `on_output` is called with the index of each one that is done."""
+        outputs: list[Output | None] = [None] * len(requests)
+        for indices in self._batches(requests):
+            batch = [requests[index] for index in indices]
+            for index, output in zip(indices, self._generate(batch, ends), strict=True):
+                outputs[index] = output
+                if on_output is not None:
+                    on_output(index)
+        return [output for output in outputs if output is not None]
+
+    def _batches(self, requests: list[Request]) -> Iterator[list[int]]:
+        """Indices of requests, longest first: what does not fit into memory fails at once."""
+        lengths = [len(request.source_ids) + len(request.prefix_ids) for request in requests]
+        batch: list[int] = []
+        for index in sorted(range(len(requests)), key=lambda index: -lengths[index]):
+            num_padded = lengths[batch[0]] * (len(batch) + 1) if batch else 0
+            is_full = len(batch) == self.batch_size or num_padded > (self.max_batch_tokens or num_padded)
+            if batch and is_full:
+                yield batch
+                batch = []
+            batch.append(index)
+        if batch:
+            yield batch
+
+    def _generate(self, batch: list[Request], ends: Ends) -> list[Output]:
+        limits = [self.max_new_tokens or request.max_new_tokens for request in batch]
+        config = copy.copy(self.generation_config)
+        config.max_new_tokens = max(limits)
+        config.eos_token_id = ends.end_ids if len(ends.end_ids) > 1 else ends.end_ids[0]
+        forced = (config.forced_bos_token_id, config.forced_eos_token_id)
+        allowed = [token_id for token_id in ends.suppressed_ids if token_id not in forced]
+        config.suppress_tokens = [*(config.suppress_tokens or []), *allowed] or None
+        if ends.min_new_tokens is not None:
+            config.min_new_tokens = max(ends.min_new_tokens, config.min_new_tokens or 0)
+        inputs = self._inputs(batch)
+        generate: Callable[..., Any] = self.model.generate  # type: ignore[assignment]
+        sequences = generate(**inputs, generation_config=config, **self.generate_kwargs)
+        num_given = inputs["decoder_input_ids"].shape[1] if "decoder_input_ids" in inputs else 1
+        rows = getattr(sequences, "sequences", sequences)[:, num_given:].tolist()
+        return [_output(row, ends.end_ids, limit) for row, limit in zip(rows, limits, strict=True)]
+
+    def _inputs(self, batch: list[Request]) -> dict[str, torch.Tensor]:
+        source_pad, target_pad = self.pad_token_ids
+        input_ids, attention_mask = _padded([request.source_ids for request in batch], source_pad, left=False)
+        inputs = {"input_ids": input_ids, "attention_mask": attention_mask}
+        if any(request.prefix_ids for request in batch):
+            start_id = self.generation_config.decoder_start_token_id
+            rows = [[start_id, *request.prefix_ids] for request in batch]
+            inputs["decoder_input_ids"], inputs["decoder_attention_mask"] = _padded(rows, target_pad, left=True)
+        device = self.model.device
+        return {name: tensor.to(device) for name, tensor in inputs.items()}
+
+
+def _padded(rows: list[list[int]], pad_token_id: int, left: bool) -> tuple[torch.Tensor, torch.Tensor]:
+    """Token ids [B, L] and their mask [B, L], 1 on tokens."""
+    length = max(len(row) for row in rows)
+    ids, mask = [], []
+    for row in rows:
+        padding = [pad_token_id] * (length - len(row))
+        ids.append(padding + row if left else row + padding)
+        zeros, ones = [0] * len(padding), [1] * len(row)
+        mask.append(zeros + ones if left else ones + zeros)
+    return torch.tensor(ids), torch.tensor(mask)
+
+
+def _output(row: list[int], end_ids: list[int], limit: int) -> Output:
+    """The output of a row; what goes beyond its own limit, which the batch may exceed, does not count."""
+    end = next((index for index, token_id in enumerate(row[:limit]) if token_id in end_ids), None)
+    return Output(row[:limit], False) if end is None else Output(row[:end], True)
+
+
+def _generation_options(
+    model: PreTrainedModel, generate_kwargs: dict[str, Any]
+) -> tuple[GenerationConfig, dict[str, Any], int | None]:
+    """The generation config of all batches, other arguments of `generate`, and the caller's own length limit."""
+    options = dict(generate_kwargs)
+    given = options.pop("generation_config", None)
+    config = copy.deepcopy(given if given is not None else model.generation_config)
+    max_new_tokens = options.pop("max_new_tokens", given.max_new_tokens if given is not None else None)
+    max_length = options.pop("max_length", given.max_length if given is not None else None)
+    if max_new_tokens is None and max_length is not None:
+        max_new_tokens = max_length - 1
+    if (num_returned := options.get("num_return_sequences", config.num_return_sequences)) not in (None, 1):
+        raise ValueError(f"num_return_sequences must be 1, one translation for each sentence; got {num_returned}")
+    config.max_length, config.max_new_tokens, config.return_dict_in_generate = None, None, False
+    if config.decoder_start_token_id is None:
+        config.decoder_start_token_id = getattr(model.config, "decoder_start_token_id", None)
+    return config, config.update(**options), max_new_tokens

@@ -1,0 +1,412 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""`pipeline("translation")` for whole documents: a text in, its translation out, paragraphs and blank lines kept."""
+
+import difflib
+import inspect
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from transformers import (
+    AutoModelForSeq2SeqLM,
+    AutoTokenizer,
+    GenerationConfig,
+    GenerationMixin,
+    Pipeline,
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+    pipelines,
+)
+from transformers.utils import logging
+
+from .document_translation import (
+    DecodingStatistics,
+    DocumentTranslator,
+    SourceDocument,
+    TranslatedDocument,
+    sentence_joiner,
+)
+from .text_segmentation import Segment, segment_text
+
+logger = logging.get_logger(__name__)
+
+TASKS = ("translation", "document-translation")
+
+_FORWARD_OPTIONS = (
+    "progress",
+    "strategy",
+    "window_sentences",
+    "max_batch_tokens",
+    "max_source_tokens",
+    "max_target_tokens",
+)
+_DOCUMENT_KEYS = ("text", "paragraphs", "context", "context_translation")
+_TARGET_TOKENIZER_FOLDER = "target_tokenizer"
+_DEFAULT_BATCH_SIZE = 32
+# Only for cutting text into sentences, where neither the caller nor the model names a language.
+_DEFAULT_LANGUAGE = "en"
+
+
+@dataclass(frozen=True)
+class _PreparedDocument:
+    """A document to translate and, if it was raw text, the segments whose sentences it holds."""
+
+    source: SourceDocument
+    segments: list[Segment] | None
+
+
+class DocumentTranslationPipeline(Pipeline):
+    """Translates documents: `pipe(text)` gives `[{"translation_text": ...}]`, `pipe([text, ...])` one dict for each.
+
+    A document is one of:
+
+    * a string: a text of any length. It is cut into paragraphs and sentences; white space between sentences and blank
+      lines between paragraphs come back exactly where they were.
+    * `{"text": ...}`: the same, for a document with a context of its own.
+    * `{"paragraphs": [[sentence, ...], ...]}`: sentences as they are, not cut again. In the translation sentences are
+      joined by a space and paragraphs by a blank line.
+
+    A list, generator or torch `Dataset` of documents gives the translations in the same order; a generator or `Dataset`
+    is read and translated bit by bit, and gives a list with one dict for each document.
+
+    Args of the call, all of which may also be given to `pipeline(...)` except `context` and `context_translation`:
+        context: text before the document that is read but not translated: a string, a list of sentences or a list of
+            paragraphs. For a list of documents a list with one entry (or None) for each. Also a key of a document.
+        context_translation: what `context` was translated to, sentence by sentence; read by the strategy `prefix`.
+        strategy: `sentence`, `current`, `prefix` or `document`; default: what suits the windows of the model.
+        window_sentences: K, the sentences of a window; default: the one the model was trained with.
+        source_language: language of the text, for cutting it into sentences; default: the model's, else English.
+        return_sentences: adds `"sentences"`: a list of `{"source", "translation", "paragraph"}`.
+        batch_size: windows in a batch.
+        max_batch_tokens: source tokens in a batch, padding counted.
+        max_source_tokens, max_target_tokens: longest window; default: the model's.
+        progress: shows a bar that counts sentences.
+        everything else: options of `generate`, such as `num_beams`.
+
+    Raises:
+        TypeError: an input or an option that is none of these.
+        ValueError: a strategy that the model cannot follow, or a context that does not match its translation.
+        OSError: a checkpoint without tokenizer.
+    """
+
+    tokenizer: Any
+
+    # None: a missing tokenizer is not an error before `__init__`, which knows better what to say.
+    _load_tokenizer = None
+    _load_processor: Any = False
+    _load_image_processor: Any = False
+    _load_feature_extractor: Any = False
+
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        tokenizer: Any = None,
+        *args: Any,
+        target_tokenizer: PreTrainedTokenizerBase | None = None,
+        **kwargs: Any,
+    ) -> None:
+        if tokenizer is None:
+            tokenizer = _tokenizer_of(model)
+        self.target_tokenizer = target_tokenizer or _target_tokenizer_of(model, tokenizer)
+        super().__init__(model, tokenizer, *args, **kwargs)
+
+    def __call__(
+        self,
+        inputs: Any,
+        *args: Any,
+        context: Any = None,
+        context_translation: Any = None,
+        batch_size: int | None = None,
+        num_workers: int | None = None,
+        **kwargs: Any,
+    ) -> Any:
+        """The translation of one document (a list with one dict), or of several (a list of dicts, or an iterator)."""
+        if args:
+            raise TypeError(f"only one positional argument, the text; got {len(args)} more: {args!r:.80}")
+        parameters = self._merged_parameters(kwargs)
+        parameters[1]["batch_size"] = batch_size or self._batch_size or _DEFAULT_BATCH_SIZE
+        if isinstance(inputs, (str, Mapping)):
+            given = _with_context(inputs, context, context_translation)
+            return self._translate([given], *parameters)
+        if isinstance(inputs, (list, tuple)):
+            contexts = _one_each("context", context, len(inputs))
+            translations = _one_each("context_translation", context_translation, len(inputs))
+            return self._translate(list(map(_with_context, inputs, contexts, translations)), *parameters)
+        if context is not None or context_translation is not None:
+            raise TypeError(f"context needs a text or a list of texts as input, not {type(inputs).__name__}")
+        return self._translate_lazily(_documents_of(inputs), *parameters)
+
+    def save_pretrained(self, save_directory: str | os.PathLike, **kwargs: Any) -> None:
+        """Saves the model and its tokenizers, the target's in a subfolder where it is another one."""
+        super().save_pretrained(save_directory, **kwargs)
+        if self.target_tokenizer is not self.tokenizer:
+            self.target_tokenizer.save_pretrained(os.path.join(save_directory, _TARGET_TOKENIZER_FOLDER))
+
+    def _sanitize_parameters(
+        self, source_language: str | None = None, return_sentences: bool | None = None, **kwargs: Any
+    ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+        forward = {name: kwargs.pop(name) for name in _FORWARD_OPTIONS if name in kwargs}
+        if kwargs:
+            _check_generate_options(kwargs)
+            forward["generate_kwargs"] = kwargs
+        preprocess = {} if source_language is None else {"source_language": source_language}
+        postprocess = {} if return_sentences is None else {"return_sentences": return_sentences}
+        return preprocess, forward, postprocess
+
+    def _merged_parameters(self, kwargs: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+        """Parameters of this call over those of the pipeline."""
+        preprocess, forward, postprocess = self._sanitize_parameters(**kwargs)
+        generate_kwargs = {**self._forward_params.get("generate_kwargs", {}), **forward.get("generate_kwargs", {})}
+        return (
+            {**self._preprocess_params, **preprocess},
+            {**self._forward_params, **forward, "generate_kwargs": generate_kwargs},
+            {**self._postprocess_params, **postprocess},
+        )
+
+    def _translate(
+        self, inputs: Sequence[Any], preprocess: dict[str, Any], forward: dict[str, Any], postprocess: dict[str, Any]
+    ) -> list[dict[str, Any]]:
+        """One dict for each document, with batches filled across documents."""
+        prepared = [self.preprocess(document, **preprocess) for document in inputs]
+        outputs = self.forward({"documents": prepared}, **forward)
+        return [self.postprocess(output, **postprocess) for output in outputs["documents"]]
+
+    def _translate_lazily(
+        self, inputs: Iterable[Any], preprocess: dict[str, Any], forward: dict[str, Any], postprocess: dict[str, Any]
+    ) -> Iterator[list[dict[str, Any]]]:
+        group: list[Any] = []
+        for document in inputs:
+            group.append(document)
+            if len(group) == forward["batch_size"]:
+                yield from ([output] for output in self._translate(group, preprocess, forward, postprocess))
+                group = []
+        yield from ([output] for output in self._translate(group, preprocess, forward, postprocess))
+
+    def preprocess(self, input_: Any, source_language: str | None = None) -> Any:  # type: ignore[override]
+        """The document as paragraphs of sentences: a `_PreparedDocument`."""
+        config = self.model.config
+        language = source_language or getattr(config, "source_language", None) or _DEFAULT_LANGUAGE
+        document = _checked_document(input_)
+        segments = segment_text(document["text"], language) if "text" in document else None
+        paragraphs = document["paragraphs"] if segments is None else _paragraphs_of(segments)
+        translation = document.get("context_translation")
+        if translation is not None:
+            target_language = getattr(config, "target_language", None) or _DEFAULT_LANGUAGE
+            translated = _context_paragraphs(translation, target_language)
+            translation = [sentence for paragraph in translated for sentence in paragraph]
+        context = _context_paragraphs(document.get("context"), language)
+        return _PreparedDocument(SourceDocument(paragraphs, context, translation), segments)
+
+    def _forward(  # type: ignore[override]
+        self, model_inputs: Any, progress: bool = False, **options: Any
+    ) -> Any:
+        documents: list[_PreparedDocument] = model_inputs["documents"]
+        num_sentences = sum(len(paragraph) for document in documents for paragraph in document.source.paragraphs)
+        bar = logging.tqdm(total=num_sentences, unit=" sentences", disable=not progress)
+        translator = DocumentTranslator(
+            self.model, self.tokenizer, self.target_tokenizer, on_progress=bar.update, **options
+        )
+        if translator.window_sentences == 1 and any(document.source.context for document in documents):
+            logger.warning("context has no effect: sentences are translated one by one (window_sentences is 1)")
+        with bar:
+            translations = translator.translate([document.source for document in documents])
+        statistics = DecodingStatistics()
+        for translation in translations:
+            statistics.add(translation.statistics)
+        for problem in statistics.problems():
+            logger.warning(problem)
+        return {"documents": [_Translation(*pair) for pair in zip(documents, translations, strict=True)]}
+
+    def postprocess(  # type: ignore[override]
+        self, model_outputs: Any, return_sentences: bool = False
+    ) -> dict[str, Any]:
+        """`{"translation_text": ...}`, and `"sentences"` if they are wanted."""
+        joiner = sentence_joiner(getattr(self.model.config, "target_language", None))
+        output: dict[str, Any] = {"translation_text": model_outputs.text(joiner)}
+        if return_sentences:
+            output["sentences"] = model_outputs.sentences()
+        return output
+
+
+@dataclass(frozen=True)
+class _Translation:
+    """A document and what it was translated to."""
+
+    prepared: _PreparedDocument
+    translated: TranslatedDocument
+
+    def text(self, joiner: str) -> str:
+        """The translated text, with the white space of the source."""
+        paragraphs = self.translated.paragraphs
+        if self.prepared.segments is None:
+            return "\n\n".join(joiner.join(filter(None, paragraph)) for paragraph in paragraphs)
+        translations = iter([sentence for paragraph in paragraphs for sentence in paragraph])
+        parts: list[str] = []
+        for segment in self.prepared.segments:
+            if segment.is_sentence and parts and parts[-1] and not parts[-1][-1].isspace():
+                # Written without spaces in the source, as Chinese is; the translation needs one.
+                parts.append(joiner)
+            parts.append(next(translations) if segment.is_sentence else segment.text)
+        return "".join(parts)
+
+    def sentences(self) -> list[dict[str, Any]]:
+        """Each sentence with its translation and the index of its paragraph."""
+        pairs = zip(self.prepared.source.paragraphs, self.translated.paragraphs, strict=True)
+        return [
+            {"source": source, "translation": translation, "paragraph": index}
+            for index, paragraph in enumerate(pairs)
+            for source, translation in zip(*paragraph, strict=True)
+        ]
+
+
+def register_pipelines() -> None:
+    """Makes `pipeline("translation")` and `pipeline("document-translation")` give this class.
+
+    Transformers 5 took its own translation pipeline out and, since 5.19, refuses the name before it asks the registry.
+    """
+    getattr(pipelines, "REMOVED_TASKS", {}).pop("translation", None)
+    registry = pipelines.PIPELINE_REGISTRY
+    for task in TASKS:
+        registered = registry.supported_tasks.get(task, {}).get("impl")
+        if registered is not DocumentTranslationPipeline:
+            registry.register_pipeline(
+                task, pipeline_class=DocumentTranslationPipeline, pt_model=AutoModelForSeq2SeqLM, type="text"
+            )
+    # Without this mark saving the pipeline does not turn the checkpoint into one that asks for trust_remote_code.
+    mark = "_registered_impl"
+    if mark in vars(DocumentTranslationPipeline):
+        delattr(DocumentTranslationPipeline, mark)
+
+
+def _tokenizer_of(model: PreTrainedModel) -> PreTrainedTokenizerBase:
+    """The tokenizer of the model's checkpoint; OSError if there is none."""
+    path = model.config.name_or_path
+    hint = "pass tokenizer=, or save it there with tokenizer.save_pretrained"
+    if not path:
+        raise OSError(f"this {type(model).__name__} comes from no checkpoint, so it has no tokenizer: {hint}")
+    if os.path.isdir(path) and not any("token" in name for name in os.listdir(path)):
+        raise OSError(f"no tokenizer in {path} (no tokenizer.json or other tokenizer file): {hint}")
+    try:
+        return AutoTokenizer.from_pretrained(path)
+    except Exception as error:
+        raise OSError(f"the tokenizer in {path} cannot be loaded ({error}): {hint}") from error
+
+
+def _target_tokenizer_of(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> PreTrainedTokenizerBase:
+    """The tokenizer of the target language: another one only if vocabularies are separate."""
+    config = model.config
+    if getattr(config, "share_encoder_decoder_embeddings", True) or not hasattr(config, "decoder_vocab_size"):
+        return tokenizer
+    path = tokenizer.name_or_path
+    if os.path.isdir(path) and not os.path.isdir(os.path.join(path, _TARGET_TOKENIZER_FOLDER)):
+        if config.decoder_vocab_size == config.vocab_size:
+            return tokenizer
+        raise OSError(f"no target tokenizer: {path} has no folder {_TARGET_TOKENIZER_FOLDER}; pass target_tokenizer=")
+    return AutoTokenizer.from_pretrained(path, subfolder=_TARGET_TOKENIZER_FOLDER)
+
+
+def _check_generate_options(options: dict[str, Any]) -> None:
+    """Raises TypeError for a name that is no option of `generate`, with the nearest one that is."""
+    known = {*vars(GenerationConfig()), *inspect.signature(GenerationMixin.generate).parameters, "generation_config"}
+    own = {*_FORWARD_OPTIONS, "source_language", "return_sentences", "context", "batch_size"}
+    known = {name for name in known if not name.startswith("_")} - {"self", "inputs", "kwargs"}
+    for name in options:
+        if name not in known:
+            nearest = difflib.get_close_matches(name, known | own, n=1)
+            hint = f"; did you mean {nearest[0]!r}?" if nearest else ""
+            raise TypeError(f"{name!r} is no option of the translation pipeline nor of generate{hint}")
+
+
+def _documents_of(inputs: Any) -> Iterable[Any]:
+    if isinstance(inputs, torch.utils.data.Dataset) and not isinstance(inputs, torch.utils.data.IterableDataset):
+        return (inputs[index] for index in range(len(inputs)))  # type: ignore[arg-type]
+    if isinstance(inputs, (bytes, bytearray)) or not isinstance(inputs, Iterable):
+        raise _wrong_type(inputs)
+    return inputs
+
+
+def _wrong_type(document: Any) -> TypeError:
+    hint = ""
+    if isinstance(document, (list, tuple)):
+        hint = '; sentences are given as {"paragraphs": [[sentence, ...], ...]}'
+    elif isinstance(document, bytes):
+        hint = '; decode it first, for example with .decode("utf-8")'
+    return TypeError(f"a document must be a string or a dict, got {type(document).__name__}: {document!r:.80}{hint}")
+
+
+def _checked_document(document: Any) -> Mapping[str, Any]:
+    """The document as a dict with known keys."""
+    if isinstance(document, str):
+        return {"text": document}
+    if not isinstance(document, Mapping):
+        raise _wrong_type(document)
+    unknown = set(document) - set(_DOCUMENT_KEYS)
+    if unknown or ("text" in document) == ("paragraphs" in document):
+        raise ValueError(
+            f'a document has either "text" or "paragraphs", and perhaps "context" and "context_translation"; '
+            f"got the keys {sorted(map(str, document))}"
+        )
+    if "text" in document and not isinstance(document["text"], str):
+        raise TypeError(f'"text" must be a string, got {type(document["text"]).__name__}')
+    if "paragraphs" in document:
+        _check_paragraphs("paragraphs", document["paragraphs"])
+    return document
+
+
+def _check_paragraphs(name: str, paragraphs: Any) -> None:
+    """Raises TypeError unless this is a list of lists of strings."""
+    if not isinstance(paragraphs, (list, tuple)):
+        raise TypeError(f"{name} must be a list of paragraphs, each a list of strings; got {type(paragraphs).__name__}")
+    for index, paragraph in enumerate(paragraphs):
+        if not isinstance(paragraph, (list, tuple)):
+            raise TypeError(f"{name}[{index}] must be a list of strings, got {type(paragraph).__name__}")
+        for number, sentence in enumerate(paragraph):
+            if not isinstance(sentence, str):
+                raise TypeError(f"{name}[{index}][{number}] must be a string, got {type(sentence).__name__}")
+
+
+def _context_paragraphs(context: Any, language: str) -> Sequence[Sequence[str]]:
+    """The sentences of each paragraph of a context: a string, a list of sentences or a list of paragraphs."""
+    if context is None:
+        return []
+    if isinstance(context, str):
+        return _paragraphs_of(segment_text(context, language))
+    if isinstance(context, (list, tuple)) and all(isinstance(sentence, str) for sentence in context):
+        context = [context]
+    _check_paragraphs("context", context)
+    return context
+
+
+def _paragraphs_of(segments: Sequence[Segment]) -> list[list[str]]:
+    """The sentences of raw text in their paragraphs."""
+    paragraphs: dict[int, list[str]] = {}
+    for segment in segments:
+        if segment.is_sentence:
+            paragraphs.setdefault(segment.paragraph, []).append(segment.text)
+    return list(paragraphs.values())
+
+
+def _with_context(document: Any, context: Any, context_translation: Any) -> Any:
+    """The document with what was given beside it; the document's own context may not be given twice."""
+    given = {"context": context, "context_translation": context_translation}
+    given = {name: value for name, value in given.items() if value is not None}
+    if not given:
+        return document
+    document = _checked_document(document)
+    twice = [name for name in given if document.get(name) is not None]
+    if twice:
+        raise ValueError(f"{twice[0]} is given twice: as an argument and in the document")
+    return {**document, **given}
+
+
+def _one_each(name: str, values: Any, num_documents: int) -> Sequence[Any]:
+    if values is None:
+        return [None] * num_documents
+    if not isinstance(values, (list, tuple)):
+        raise TypeError(f"{name} of a list of documents must be a list with one entry for each, got {values!r:.80}")
+    if len(values) != num_documents:
+        raise ValueError(f"{num_documents} documents but {len(values)} entries in {name}")
+    return values

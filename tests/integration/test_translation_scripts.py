@@ -1,0 +1,143 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+import importlib.util
+import json
+from types import ModuleType
+
+import pytest
+import torch
+from word_translation import word_tokenizer
+
+from hier_nmt import HierNMTConfig, HierNMTForConditionalGeneration
+
+pytest.importorskip("sentencex")
+
+DOCUMENTS = [
+    {"id": "one", "paragraphs": [{"en": ["A b.", "C."], "fr": ["a b.", "c."]}, {"en": ["D."], "fr": ["d."]}]},
+    {"id": "two", "paragraphs": [{"en": ["E."], "fr": ["e."]}]},
+]
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory) -> str:
+    """A tiny model that has learned nothing, with its tokenizer."""
+    folder = tmp_path_factory.mktemp("checkpoint")
+    tokenizer = word_tokenizer()
+    torch.manual_seed(0)
+    config = HierNMTConfig(
+        vocab_size=len(tokenizer),
+        d_model=16,
+        encoder_layers=1,
+        decoder_layers=1,
+        encoder_attention_heads=2,
+        decoder_attention_heads=2,
+        window_sentences=2,
+        source_language="en",
+        target_language="fr",
+    )
+    HierNMTForConditionalGeneration(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return str(folder)
+
+
+@pytest.fixture
+def corpus(tmp_path) -> str:
+    path = tmp_path / "corpus.jsonl"
+    path.write_text("".join(json.dumps(document) + "\n" for document in DOCUMENTS))
+    return str(path)
+
+
+def script(repository, name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, repository / "training" / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def run(module: ModuleType, monkeypatch, *arguments: str) -> int:
+    monkeypatch.setattr("sys.argv", [module.__name__, *map(str, arguments)])
+    return module.main()
+
+
+def test_translate_prints_pairs_and_writes_the_translation_alone(
+    repository, checkpoint, tmp_path, monkeypatch, capsys
+) -> None:
+    (tmp_path / "in.txt").write_bytes("\ufeffA b! C!\r\n\r\n  D!\n".encode())
+    translate = script(repository, "translate")
+    options = ["--model", checkpoint, "--output", tmp_path / "out.txt", "--beams", 1]
+    assert run(translate, monkeypatch, tmp_path / "in.txt", *options) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [lines[0], lines[2], lines[4], lines[5]] == ["A b!", "C!", "", "D!"]
+    translations = [lines[index].removeprefix("    ") for index in (1, 3, 6)]
+    expected = f"{translations[0]} {translations[1]}\r\n\r\n  {translations[2]}\n"
+    assert (tmp_path / "out.txt").read_bytes().decode() == expected
+    assert [path.name for path in tmp_path.iterdir() if path.suffix == ".tmp"] == []
+
+
+@pytest.mark.parametrize("form", ["columns", "translation"])
+def test_translate_has_other_forms(repository, checkpoint, tmp_path, monkeypatch, capsys, form) -> None:
+    (tmp_path / "in.txt").write_text("A b! C!\n\nD!\n")
+    assert (
+        run(script(repository, "translate"), monkeypatch, tmp_path / "in.txt", "--model", checkpoint, "--print", form)
+        == 0
+    )
+    assert ("A b!" in capsys.readouterr().out) == (form == "columns")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("Caf\u00e9".encode("latin-1"), "in.txt is not UTF-8: byte 3 (0xe9, line 1)"),
+        ("A\nB \u00e9t\u00e9 C".encode("latin-1"), "in.txt is not UTF-8: byte 4 (0xe9, line 2)"),
+        ("A b!".encode("utf-16"), "in.txt is UTF-16, not UTF-8"),
+        (b" \n", "in.txt is empty"),
+    ],
+)
+def test_translate_names_what_is_wrong_with_the_file(
+    repository, checkpoint, tmp_path, monkeypatch, capsys, content, message
+) -> None:
+    (tmp_path / "in.txt").write_bytes(content)
+    assert run(script(repository, "translate"), monkeypatch, tmp_path / "in.txt", "--model", checkpoint) == 1
+    assert message in capsys.readouterr().err
+
+
+def test_translate_names_what_is_missing(repository, checkpoint, tmp_path, monkeypatch, capsys) -> None:
+    translate = script(repository, "translate")
+    (tmp_path / "in.txt").write_text("A!")
+    assert run(translate, monkeypatch, tmp_path / "absent.txt", "--model", checkpoint) == 1
+    assert "absent.txt" in capsys.readouterr().err
+    assert run(translate, monkeypatch, tmp_path / "in.txt", "--model", tmp_path / "no-model") == 1
+    assert "there is no checkpoint directory" in capsys.readouterr().err
+
+
+def test_evaluate_prints_scores_with_signatures_and_writes_them(
+    repository, checkpoint, corpus, tmp_path, monkeypatch, capsys
+) -> None:
+    options = ["--strategy", "sentence", "prefix", "--beams", 1, "--output-dir", tmp_path / "scores"]
+    evaluate = script(repository, "evaluate")
+    assert run(evaluate, monkeypatch, checkpoint, corpus, *options) == 0
+    table = capsys.readouterr().out
+    assert "| sentence |" in table
+    assert "| 4 | 2 |" in table
+    assert "chrF: nrefs:1" in table
+    scores = json.loads((tmp_path / "scores" / "scores.json").read_text())
+    assert [report["label"] for report in scores["reports"]] == ["sentence", "prefix"]
+    assert scores["decoding"]["prefix"]["counts"]["num_sentences"] == 4
+    translations = (tmp_path / "scores" / "translations.prefix.jsonl").read_text().splitlines()
+    assert [json.loads(line)["id"] for line in translations[1:]] == ["one", "two"]
+    # The same command again takes the translations from the files.
+    assert run(evaluate, monkeypatch, checkpoint, corpus, *options) == 0
+    assert capsys.readouterr().out == table
+
+
+def test_evaluate_may_read_fewer_documents(repository, checkpoint, corpus, monkeypatch, capsys) -> None:
+    assert run(script(repository, "evaluate"), monkeypatch, checkpoint, corpus, "--limit", 1, "--no-ter", "--bf16") == 0
+    table = capsys.readouterr().out
+    assert "| 3 | 1 |" in table
+    assert "TER" not in table
+
+
+def test_evaluate_names_what_is_wrong(repository, checkpoint, tmp_path, monkeypatch, capsys) -> None:
+    (tmp_path / "bad.jsonl").write_text(json.dumps({"id": "x", "paragraphs": [{"en": ["A."], "fr": []}]}) + "\n")
+    assert run(script(repository, "evaluate"), monkeypatch, checkpoint, str(tmp_path / "bad.jsonl")) == 1
+    assert "bad.jsonl:1: uneven sentence lists" in capsys.readouterr().err

@@ -1,0 +1,36 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+import pytest
+
+from hier_nmt.evaluation.text_files import EncodingError, read_text, write_text
+
+
+def test_text_comes_back_exactly(tmp_path) -> None:
+    text = "Élève\r\n\u00a0\u2028 fin"
+    write_text(tmp_path / "new" / "a.txt", text)
+    assert read_text(tmp_path / "new" / "a.txt") == text
+    assert [path.name for path in (tmp_path / "new").iterdir()] == ["a.txt"]
+
+
+def test_a_byte_order_mark_is_no_text(tmp_path) -> None:
+    (tmp_path / "a.txt").write_bytes(b"\xef\xbb\xbfabc")
+    assert read_text(tmp_path / "a.txt") == "abc"
+
+
+def test_the_byte_is_counted_from_the_start_of_the_file(tmp_path) -> None:
+    (tmp_path / "a.txt").write_bytes(b"\xef\xbb\xbfab\xff")
+    with pytest.raises(EncodingError, match=r"byte 5 \(0xff, line 1\)"):
+        read_text(tmp_path / "a.txt")
+
+
+def test_a_write_that_fails_leaves_the_old_file(tmp_path, monkeypatch) -> None:
+    write_text(tmp_path / "a.txt", "old")
+
+    def fail(*_):
+        raise OSError("disk full")
+
+    monkeypatch.setattr("os.replace", fail)
+    with pytest.raises(OSError, match="disk full"):
+        write_text(tmp_path / "a.txt", "new")
+    assert read_text(tmp_path / "a.txt") == "old"
+    assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]

@@ -1,0 +1,118 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Translates a parallel corpus with one or more strategies and prints BLEU, chrF, TER and document BLEU.
+
+python training/evaluate.py checkpoints/hier-nmt-en-fr dev.jsonl --strategy current prefix --output-dir runs/dev
+
+The translations lie in the output directory as they are made; the same command goes on where it was interrupted.
+"""
+
+import argparse
+import itertools
+import logging
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import AutoModelForSeq2SeqLM
+
+import hier_nmt  # noqa: F401  (registers the model)
+from hier_nmt.data.corpora import FORMATS, read_documents
+from hier_nmt.data.documents import ParallelDocument
+from hier_nmt.data.tokenization import load_tokenizers
+from hier_nmt.evaluation.metrics import ScoreReport, score_documents, score_json, score_table
+from hier_nmt.evaluation.text_files import write_text
+from hier_nmt.evaluation.translate import translate_documents
+from hier_nmt.models.document_translation import STRATEGIES, DecodingStatistics
+
+
+def parse_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+    """The options of the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model", help="checkpoint directory")
+    parser.add_argument("corpus", nargs="+", help="corpus files; for moses source and target files in turn")
+    parser.add_argument("--format", choices=FORMATS, default="json-lines")
+    parser.add_argument("--source-language", help="default: the model's")
+    parser.add_argument("--target-language", help="default: the model's")
+    parser.add_argument("--skip-bad", action="store_true", help="leave out broken documents instead of stopping")
+    parser.add_argument("--limit", type=int, help="only the first so many documents")
+    parser.add_argument("--strategy", nargs="+", choices=STRATEGIES, help="default: what suits the model's windows")
+    parser.add_argument("--window-sentences", type=int, help="default: the model's")
+    parser.add_argument("--beams", type=int, default=4)
+    parser.add_argument("--length-penalty", type=float, default=1.0)
+    parser.add_argument("--batch-size", type=int, default=64)
+    parser.add_argument("--max-batch-tokens", type=int, help="source tokens in a batch, padding counted")
+    parser.add_argument("--output-dir", help="for the translations and scores.json; without it nothing is written")
+    parser.add_argument("--no-ter", action="store_true", help="TER takes long")
+    parser.add_argument("--bf16", action="store_true", help="compute in bfloat16 instead of float32")
+    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    return parser.parse_args(arguments)
+
+
+def read_corpus(options: argparse.Namespace, config: Any) -> list[ParallelDocument]:
+    """The documents to translate."""
+    languages = (options.source_language or config.source_language, options.target_language or config.target_language)
+    if None in languages:
+        raise ValueError("the model names no languages: give --source-language and --target-language")
+    documents = read_documents(options.corpus, options.format, *languages, skip_bad=options.skip_bad)
+    return list(itertools.islice(documents, options.limit))
+
+
+def evaluate(
+    options: argparse.Namespace, model: Any, documents: list[ParallelDocument], strategy: str | None
+) -> tuple[ScoreReport, dict[str, Any]]:
+    """The scores of one strategy, and what happened on the way."""
+    tokenizer, target_tokenizer = load_tokenizers(options.model)
+    statistics = DecodingStatistics()
+    start = time.perf_counter()
+    translations = translate_documents(
+        model,
+        tokenizer,
+        documents,
+        strategy,
+        target_tokenizer=target_tokenizer,
+        window_sentences=options.window_sentences,
+        batch_size=options.batch_size,
+        max_batch_tokens=options.max_batch_tokens,
+        output_file=options.output_dir and Path(options.output_dir) / f"translations.{strategy or 'default'}.jsonl",
+        statistics=statistics,
+        num_beams=options.beams,
+        length_penalty=options.length_penalty,
+    )
+    facts = {"seconds": round(time.perf_counter() - start, 1), "counts": asdict(statistics)}
+    references = [[[pair.target for pair in paragraph] for paragraph in document.paragraphs] for document in documents]
+    language = options.target_language or model.config.target_language
+    label, with_ter = strategy or "default", not options.no_ter
+    return score_documents(translations, references, label=label, target_language=language, with_ter=with_ter), facts
+
+
+def main() -> int:
+    """Runs the command line; 1 if the input is at fault."""
+    logging.basicConfig(level=logging.WARNING, format="%(message)s")
+    options = parse_arguments()
+    try:
+        dtype = torch.bfloat16 if options.bf16 else torch.float32
+        # For the single query of a decoding step PyTorch's fused attention is the slower one on a CPU.
+        attention = "eager" if options.device == "cpu" else "sdpa"
+        model: Any = AutoModelForSeq2SeqLM.from_pretrained(options.model, dtype=dtype, attn_implementation=attention)
+        model.to(options.device)
+        documents = read_corpus(options, model.config)
+        results = [evaluate(options, model, documents, strategy) for strategy in options.strategy or [None]]
+    except (OSError, ValueError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    reports = [report for report, _ in results]
+    print(score_table(reports))
+    if options.output_dir:
+        facts = {report.label: facts for report, facts in results}
+        settings = {name: str(value) if isinstance(value, Path) else value for name, value in vars(options).items()}
+        write_text(Path(options.output_dir) / "scores.json", score_json(reports, settings=settings, decoding=facts))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
