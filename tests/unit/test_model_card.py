@@ -1,0 +1,89 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from hier_nmt.model_card import CardTexts, Evaluation, model_card, results_table, write_model_card
+
+TEMPLATE = Path(__file__).parents[2] / "model_cards" / "template.md"
+TEXTS = CardTexts("tiny", "checkpoints/tiny", "A tiny model.", "It knows ten words.", datasets=("europarl",))
+SCORES = {
+    "settings": {"beams": 4},
+    "reports": [
+        {
+            "label": "prefix",
+            "scores": [
+                {"name": "BLEU", "value": 21.345, "signature": "nrefs:1|case:mixed"},
+                {"name": "docBLEU", "value": 23.0, "signature": "nrefs:1|case:mixed"},
+            ],
+            "num_documents": 2,
+            "num_sentences": 17,
+        }
+    ],
+}
+SUMMARY = {
+    "recipe": {"training": {"context_discount": 0.01, "bf16": True, "init_from": "runs/sentence"}},
+    "data": {"train": {"num_documents": 3, "num_sentences": 1200, "num_windows": 1200}},
+    "num_parameters": 7300000,
+    "steps": 9000,
+    "num_target_tokens": 36000000,
+    "train_seconds": 7200.0,
+    "hardware": {"device": "cpu", "num_cpus": 2},
+    "seed": 1,
+    "versions": {"torch": "2.13.0"},
+}
+
+
+@pytest.fixture
+def checkpoint(tmp_path):
+    config = {"source_language": "en", "target_language": "fr", "window_sentences": 4, "d_model": 256}
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    return tmp_path
+
+
+def test_card_states_data_steps_hardware_seed_and_signed_scores(checkpoint):
+    (checkpoint / "training_summary.json").write_text(json.dumps(SUMMARY))
+    card = model_card(checkpoint, TEXTS, [Evaluation("tiny", "dev", SCORES)], TEMPLATE)
+    for line in (
+        "| sentence pairs | 1,200 |",
+        "| started from | the weights of sentence |",
+        "| steps | 9,000 |",
+        "| hours of training steps | 2.00 |",
+        "| hardware | 2 CPU cores |",
+        "| seed | 1 |",
+        "| tiny | dev | prefix | 4 | 21.34 | 23.00 | 17 | 2 |",
+        "- BLEU: `nrefs:1|case:mixed`",
+    ):
+        assert line in card.text
+    assert card.data.pipeline_tag == "translation"
+    assert card.data.language == ["en", "fr"]
+
+
+def test_what_is_unknown_is_written_as_unknown(checkpoint):
+    card = model_card(checkpoint, TEXTS, [], TEMPLATE)
+    for line in ("| steps | unknown |", "| started from | unknown |", "| hardware | unknown |", "Results: unknown."):
+        assert line in card.text
+
+
+def test_card_is_written_where_asked(checkpoint):
+    write_model_card(model_card(checkpoint, TEXTS, [], TEMPLATE), checkpoint / "README.md")
+    assert (checkpoint / "README.md").read_text().startswith("---\n")
+
+
+def test_table_leaves_a_score_empty_where_it_was_not_computed():
+    other = {"reports": [{**SCORES["reports"][0], "label": "sentence", "scores": SCORES["reports"][0]["scores"][:1]}]}
+    table = results_table([Evaluation("tiny", "dev", SCORES), Evaluation("base", "dev", other)])
+    assert "| base | dev | sentence | unknown | 21.34 |  | 17 | 2 |" in table
+
+
+@pytest.mark.parametrize(("argument", "complaint"), [("tiny:dev", "MODEL:CORPUS:PATH"), ("a:b:/nowhere", "/nowhere")])
+def test_bad_evaluations_are_named(argument, complaint):
+    with pytest.raises(ValueError, match=complaint):
+        Evaluation.load(argument)
+
+
+def test_file_without_reports_is_named(tmp_path):
+    path = tmp_path / "scores.json"
+    path.write_text("{}")
+    with pytest.raises(ValueError, match="no key 'reports'"):
+        Evaluation.load(f"a:b:{path}")
