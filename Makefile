@@ -14,10 +14,11 @@ PIP_INSTALL := -m pip install -qq --disable-pip-version-check $(TORCH_INDEX)
 RUNTIME := .venv/.installed-runtime
 DEV := .venv/.installed-dev
 OLDEST := .venv-oldest/.installed
+TRANSFORMERS_SOURCE := .venv/transformers-source
 REQUIREMENTS := setup.cfg pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help translate test lint types train-demo test-slow test-oldest clean
+.PHONY: help translate test lint types train-demo test-slow test-oldest test-transformers clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-20s %s\n", $$1, $$2}'
@@ -47,14 +48,18 @@ test-slow: $(DEV)  ## run the slow tests
 test-oldest: $(OLDEST)  ## run the tests with the oldest supported Transformers, in .venv-oldest
 	.venv-oldest/bin/python -m pytest
 
+test-transformers: export TRANSFORMERS_TESTS = $(TRANSFORMERS_SOURCE)/tests
+test-transformers: $(TRANSFORMERS_SOURCE)  ## run Transformers' own model tests on ours (fetches its sources)
+	.venv/bin/python -m pytest -m slow tests/system/test_transformers_common.py
+
 clean:  ## remove the environments, caches, builds and training runs
 	rm -rf .venv .venv-oldest .mypy_cache .pytest_cache .ruff_cache build dist runs src/*.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# The venv's own pip builds the package with the newest setuptools it finds; everything else is pinned by the constraints.
 define install  # (directory of the venv, constraints, what to install)
-	@$(PYTHON) -c 'import sys; sys.exit("hier_nmt needs Python 3.11 or newer, this is " + sys.version.split()[0] + "; try: make PYTHON=python3.11 ..." if sys.version_info < (3, 11) else 0)'
-	@test -x $(1)/bin/python || $(PYTHON) -m venv $(1)
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "hier_nmt needs Python 3.11 or newer," \
+		"and $(PYTHON) is none; name one: make PYTHON=python3.11 ..."; exit 1; }
+	@test -x $(1)/bin/pip || $(PYTHON) -m venv $(1)
 	@echo "Installing into $(1) (a few minutes the first time) ..."
 	@$(1)/bin/python $(PIP_INSTALL) -c $(2) $(3)
 	@touch $@
@@ -68,5 +73,12 @@ $(DEV): $(RUNTIME)
 
 $(OLDEST): $(REQUIREMENTS) constraints-oldest.txt
 	$(call install,.venv-oldest,constraints-oldest.txt,-e '.[dev$(comma)train$(comma)plot]')
+
+$(TRANSFORMERS_SOURCE): $(DEV)
+	@rm -rf $@ $@.download && mkdir $@
+	@.venv/bin/python -m pip download -qq --no-deps --no-binary transformers -c constraints.txt -d $@.download \
+		transformers
+	@tar -xzf $@.download/transformers-*.tar.gz -C $@ --strip-components 1
+	@touch $@ $@/tests/__init__.py  # which the distribution leaves out
 
 comma := ,

@@ -1,0 +1,283 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Reads the imports of the package, importing nothing, and holds the one-way flow and the closedness of `models`."""
+
+import ast
+import configparser
+import re
+import sys
+from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+PACKAGE = Path(__file__).parents[2] / "src" / "hier_nmt"
+# Each part of the package, and the other parts it may import. The package's own __init__ registers and may import all.
+MAY_IMPORT = {
+    "models": set(),
+    "data": {"models"},
+    "losses": {"models"},
+    "visualization": set(),
+    "checkpoints": set(),
+    "evaluation": {"models", "data"},
+    "trainer": {"models", "data", "losses"},
+    "recipes": {"models", "trainer"},
+    "model_card": {"evaluation", "recipes"},
+    "runs": {"models", "data", "trainer", "recipes", "checkpoints", "evaluation", "model_card"},
+}
+# What of `models` the parts that never see a model may read: integers about documents, no network and no config.
+MODELS_MODULES_WITHOUT_MODEL = {"models.document_windows", "models.document_structure", "models.text_segmentation"}
+# Packages that are imported under another name than they are installed by.
+DISTRIBUTIONS = {"yaml": "pyyaml"}
+# Transformers' saving code looks for siblings with this pattern, in docstrings too.
+COPIED_SIBLING = re.compile(r"^\s*from\s+\.(\S+)\s+import", re.MULTILINE)
+
+
+class Import(NamedTuple):
+    """One import statement's target: `hier_nmt` modules without the package's name, others in full."""
+
+    module: str
+    is_own: bool
+    level: int  # the number of leading dots
+    is_guarded: bool  # inside `try: ... except ImportError`
+    is_for_types: bool  # inside `if TYPE_CHECKING`
+    line: int
+
+
+def modules(package: Path = PACKAGE) -> dict[str, Path]:
+    """The package's modules by dotted name; a folder's __init__ goes by the folder's name, the package's own by ''."""
+    names = {}
+    for path in sorted(package.rglob("*.py")):
+        parts = path.relative_to(package).with_suffix("").parts
+        names[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return names
+
+
+def body_lines(node: ast.If | ast.Try) -> range:
+    """The lines of the first branch of a statement."""
+    return range(node.body[0].lineno, node.body[-1].end_lineno + 1)
+
+
+def guarded_lines(tree: ast.Module) -> set[int]:
+    """The lines inside the body of a `try` that catches ImportError."""
+    lines: set[int] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Try):
+            types = [name for handler in node.handlers if handler.type for name in ast.walk(handler.type)]
+            if {"ImportError", "ModuleNotFoundError"} & {name.id for name in types if isinstance(name, ast.Name)}:
+                lines.update(body_lines(node))
+    return lines
+
+
+def type_checking_lines(tree: ast.Module) -> set[int]:
+    """The lines that only type checkers read."""
+    branches = [node for node in ast.walk(tree) if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)]
+    return {line for branch in branches for line in body_lines(branch)}
+
+
+def resolve(node: ast.ImportFrom, folder: tuple[str, ...]) -> list[str]:
+    """The absolute dotted names an import statement in this folder of the package may bind as modules."""
+    if node.level == 0:
+        return [node.module]
+    base = ("hier_nmt", *folder)[: len(folder) + 2 - node.level]
+    if node.module is not None:
+        return [".".join((*base, node.module))]
+    return [".".join((*base, alias.name)) for alias in node.names]
+
+
+def imports(path: Path, package: Path = PACKAGE) -> Iterator[Import]:
+    """Every import of a file, wherever it stands in it."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    guarded, for_types = guarded_lines(tree), type_checking_lines(tree)
+    folder = path.relative_to(package).parts[:-1]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names, level = [alias.name for alias in node.names], 0
+        elif isinstance(node, ast.ImportFrom):
+            names, level = resolve(node, folder), node.level
+        else:
+            continue
+        for name in names:
+            is_own = name.split(".")[0] == "hier_nmt"
+            yield Import(
+                name.partition(".")[2] if is_own else name,
+                is_own,
+                level,
+                node.lineno in guarded,
+                node.lineno in for_types,
+                node.lineno,
+            )
+
+
+def part(module: str) -> str:
+    """The part of the package a module belongs to."""
+    return module.split(".")[0]
+
+
+def flow_violations(package: Path = PACKAGE) -> list[str]:
+    """Every import that points back, in words."""
+    found = []
+    for module, path in modules(package).items():
+        if module == "":
+            continue
+        for one in imports(path, package):
+            if not one.is_own or part(one.module) == part(module):
+                continue
+            where = f"{path.relative_to(package)}:{one.line}: {module} imports {one.module or 'the package itself'}"
+            if part(one.module) not in MAY_IMPORT[part(module)]:
+                found.append(where)
+            elif part(module) in ("data", "losses") and one.module not in MODELS_MODULES_WITHOUT_MODEL:
+                found.append(f"{where}, and {part(module)} never sees a model")
+    return found
+
+
+def closedness_violations(path: Path) -> list[str]:
+    """Everything in a file of `models` that would be missing from, or fail in, the flat folder on the Hub."""
+    siblings = {sibling.stem for sibling in path.parent.glob("*.py")}
+    text = path.read_text(encoding="utf-8")
+    found = [
+        f"{path.name}: 'from .{name} import' names no sibling"
+        for name in COPIED_SIBLING.findall(text)
+        if name not in siblings
+    ]
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.ImportFrom) and node.level and (node.level > 1 or node.module is None):
+            found.append(f"{path.name}:{node.lineno}: only `from .sibling import name` is copied to the Hub")
+    allowed = {"torch", "transformers", *sys.stdlib_module_names}
+    for one in imports(path, path.parent.parent):
+        if one.level == 0 and (one.is_own or (part(one.module) not in allowed and not one.is_guarded)):
+            found.append(f"{path.name}:{one.line}: {one.module} is neither stdlib, torch, transformers nor a sibling")
+    return found
+
+
+def write_package(folder: Path, **files: str) -> Path:
+    """A package with one file in `models` or `data`, for showing that the checks see what they should."""
+    for name in ("models", "data"):
+        (folder / name).mkdir()
+        (folder / name / "__init__.py").write_text("")
+    (folder / "models" / "sibling.py").write_text("")
+    for name, text in files.items():
+        (folder / f"{name.replace('__', '/')}.py").write_text(text)
+    return folder
+
+
+def test_every_part_of_the_package_has_its_place_in_the_flow() -> None:
+    assert {part(module) for module in modules() if module} <= set(MAY_IMPORT)
+
+
+def test_no_import_points_back() -> None:
+    assert flow_violations() == []
+
+
+def test_no_two_modules_need_each_other() -> None:
+    names = modules()
+    graph = {
+        module: {one.module for one in imports(path) if one.is_own and not one.is_for_types and one.module in names}
+        for module, path in names.items()
+    }
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(f"modules import each other: {' <- '.join(error.args[1])}")
+
+
+def test_every_third_party_import_is_a_declared_requirement() -> None:
+    parser = configparser.ConfigParser()
+    parser.read(PACKAGE.parents[1] / "setup.cfg", encoding="utf-8")
+    declared = {re.split(r"\W", line.lower())[0] for line in parser["options"]["install_requires"].split()}
+    for path in modules().values():
+        imported = {part(one.module) for one in imports(path) if not one.is_own and not one.is_guarded}
+        distributions = {DISTRIBUTIONS.get(name, name) for name in imported - sys.stdlib_module_names}
+        assert distributions <= declared, f"{path}: {distributions - declared}"
+
+
+def test_nothing_imports_the_training_scripts_or_the_tests() -> None:
+    for path in modules().values():
+        assert not {part(one.module) for one in imports(path) if not one.is_own} & {"training", "tests", "examples"}, (
+            path
+        )
+
+
+def test_models_is_flat() -> None:
+    assert [path for path in (PACKAGE / "models").rglob("*.py") if path.parent != PACKAGE / "models"] == []
+
+
+def test_models_is_closed() -> None:
+    assert [line for path in sorted((PACKAGE / "models").glob("*.py")) for line in closedness_violations(path)] == []
+
+
+def test_what_data_may_read_of_models_knows_no_transformers() -> None:
+    for name in MODELS_MODULES_WITHOUT_MODEL & set(modules()):
+        read = {one.module if one.is_own else part(one.module) for one in imports(modules()[name])}
+        assert "transformers" not in read, name
+        assert {module for module in read if module.startswith("models.")} <= MODELS_MODULES_WITHOUT_MODEL, name
+
+
+def test_losses_read_no_config() -> None:
+    names = {
+        node.id if isinstance(node, ast.Name) else node.attr
+        for node in ast.walk(ast.parse(modules()["losses"].read_text(encoding="utf-8")))
+        if isinstance(node, ast.Name | ast.Attribute)
+    }
+    assert not {name for name in names if "config" in name.lower()}
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "from ..losses import loss",
+        "from hier_nmt.losses import loss",
+        "import hier_nmt.losses",
+        "from .. import losses",
+        "from ..models.modeling_hier_nmt import HierNMTModel",
+        "def late():\n    from ..trainer import Trainer",
+    ],
+)
+def test_the_flow_check_sees_a_backward_import(tmp_path: Path, statement: str) -> None:
+    assert len(flow_violations(write_package(tmp_path, data__reader=statement))) == 1
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "from ..models.document_windows import Window",
+        "from .reader import x",
+        "from hier_nmt.models.document_windows import Window",
+    ],
+)
+def test_the_flow_check_allows_what_data_needs(tmp_path: Path, statement: str) -> None:
+    assert flow_violations(write_package(tmp_path, data__features=statement)) == []
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "import numpy",
+        "from sentencex import segment",
+        "from ..data import corpora",
+        "from . import sibling",
+        "import hier_nmt.models.sibling",
+        "from hier_nmt.models.sibling import x",
+        "from .absent import x",
+        '"""A docstring.\n\nfrom .absent import x\n"""',
+        "try:\n    import numpy\nexcept ValueError:\n    numpy = None",
+    ],
+)
+def test_the_closedness_check_sees_what_the_hub_would_miss(tmp_path: Path, statement: str) -> None:
+    package = write_package(tmp_path, models__modeling=statement)
+    assert closedness_violations(package / "models" / "modeling.py")
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "import math\nimport torch.nn.functional as F\nfrom transformers import AutoModel\nfrom .sibling import x",
+        "try:\n    import sentencex\nexcept ImportError:\n    sentencex = None",
+        "def late():\n    from .sibling import x",
+    ],
+)
+def test_the_closedness_check_allows_what_the_hub_copies(tmp_path: Path, statement: str) -> None:
+    package = write_package(tmp_path, models__modeling=statement)
+    assert closedness_violations(package / "models" / "modeling.py") == []
