@@ -1,0 +1,93 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Where each token of a document stands: integers only, built once per forward.
+
+Dimensions: B batch, S source tokens, L tokens of a whole prefix (cached ones included), Q query tokens.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+
+import torch
+
+
+def separator_positions(input_ids: torch.Tensor, separator_token_ids: Collection[int]) -> torch.Tensor:
+    """Boolean [B, S]: True where the token is one of the separators."""
+    is_separator = torch.zeros_like(input_ids, dtype=torch.bool)
+    for token_id in separator_token_ids:
+        is_separator = is_separator | (input_ids == token_id)
+    return is_separator
+
+
+def sentence_ids_from_tokens(
+    input_ids: torch.Tensor, separator_token_ids: Collection[int], attention_mask: torch.Tensor | None = None
+) -> torch.Tensor:
+    """Sentence number of every token, [B, S]: 1, 2, ... from the start of the window, 0 on padding.
+
+    A separator belongs to the sentence it closes. With only the paragraph separator as `separator_token_ids` the
+    result is the paragraph numbers.
+
+    Args:
+        input_ids: token ids [B, S].
+        separator_token_ids: the ids that close a sentence (`<sep>`, `<par>`).
+        attention_mask: [B, S], nonzero on tokens, zero on padding; None means no padding.
+    """
+    is_token = torch.ones_like(input_ids, dtype=torch.bool) if attention_mask is None else attention_mask.bool()
+    closes = (separator_positions(input_ids, separator_token_ids) & is_token).long()
+    return (closes.cumsum(-1) - closes + 1) * is_token
+
+
+def continue_sentence_ids(
+    sentence_ids: torch.Tensor, input_ids: torch.Tensor, separator_token_ids: Collection[int]
+) -> torch.Tensor:
+    """Explicit numbers [B, P] of a prefix, counted on over the tokens generated behind it: [B, L], L >= P.
+
+    Args:
+        sentence_ids: numbers of the first P tokens, as the caller gave them.
+        input_ids: ids of all L tokens.
+        separator_token_ids: the ids that close a sentence.
+    """
+    num_given = sentence_ids.shape[1]
+    closes = separator_positions(input_ids[:, num_given - 1 : -1], separator_token_ids).long()
+    return torch.cat([sentence_ids, sentence_ids[:, -1:] + closes.cumsum(-1)], dim=1)
+
+
+@dataclass(frozen=True)
+class DocumentStructure:
+    """Place of every token in its window; all fields are integer tensors [B, S], 0 in the first two is padding.
+
+    Attributes:
+        sentence_ids: 1, 2, ... from the start of the window.
+        paragraph_ids: the same one level up.
+        token_positions: 0, 1, ... from the first token of the window; padding is not counted.
+        positions_in_sentence: the same from the first token of each sentence.
+    """
+
+    sentence_ids: torch.Tensor
+    paragraph_ids: torch.Tensor
+    token_positions: torch.Tensor
+    positions_in_sentence: torch.Tensor
+
+    @classmethod
+    def from_ids(cls, sentence_ids: torch.Tensor, paragraph_ids: torch.Tensor) -> "DocumentStructure":
+        """Structure of tokens whose sentence and paragraph numbers [B, S] are known."""
+        token_positions = ((sentence_ids > 0).long().cumsum(-1) - 1).clamp_min(0)
+        previous_ids = torch.nn.functional.pad(sentence_ids[:, :-1], (1, 0), value=-1)
+        sentence_starts = (token_positions * (sentence_ids != previous_ids)).cummax(-1).values
+        return cls(sentence_ids, paragraph_ids, token_positions, token_positions - sentence_starts)
+
+    @classmethod
+    def unstructured(cls, attention_mask: torch.Tensor) -> "DocumentStructure":
+        """Structure of one single sentence, from its mask [B, S]."""
+        is_token = attention_mask.long()
+        return cls.from_ids(is_token, is_token)
+
+    def select(self, start: int | torch.Tensor, length: int) -> "DocumentStructure":
+        """The part [start, start + length) of every row; `start` may be a 0-dimensional tensor (static caches)."""
+        indices = start + torch.arange(length, device=self.sentence_ids.device)
+        parts = (self.sentence_ids, self.paragraph_ids, self.token_positions, self.positions_in_sentence)
+        return DocumentStructure(*(part.index_select(1, indices) for part in parts))
+
+    def with_sentence_ids(self, sentence_ids: torch.Tensor) -> "DocumentStructure":
+        """The same places under other sentence numbers [B, S]."""
+        return replace(self, sentence_ids=sentence_ids)

@@ -1,0 +1,555 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The document translation network: encoder, decoder, model and the model with a language modelling head.
+
+Dimensions: B batch, S source tokens, T target tokens, Q decoder tokens of this call, L target tokens of the whole
+prefix (cached ones included), D model width, V vocabulary.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any, Unpack
+
+import torch
+from torch import nn
+from transformers import GenerationMixin, PreTrainedModel
+from transformers.cache_utils import Cache, DynamicCache, EncoderDecoderCache
+from transformers.modeling_outputs import (
+    BaseModelOutput,
+    BaseModelOutputWithPastAndCrossAttentions,
+    Seq2SeqLMOutput,
+    Seq2SeqModelOutput,
+)
+from transformers.utils.generic import TransformersKwargs, can_return_tuple, merge_with_config_defaults
+from transformers.utils.output_capturing import OutputRecorder, capture_outputs
+
+from .configuration_hier_nmt import HierNMTConfig
+from .document_structure import DocumentStructure
+from .positions import POSITION_ENCODINGS
+from .transformer_layers import (
+    ATTENTION_CLASSES,
+    AttentionInputs,
+    HierNMTDecoderLayer,
+    HierNMTEncoderLayer,
+    MultiHeadAttention,
+)
+from .window_structure import (
+    check_structure_ids,
+    document_structure,
+    source_structure,
+    target_numbers,
+    target_structure,
+    token_mask,
+    written_sentences,
+)
+
+
+@dataclass
+class HierNMTEncoderOutput(BaseModelOutput):
+    """Encoder output that knows the sentences of its states.
+
+    Attributes:
+        sentence_ids, paragraph_ids: numbers of the source tokens [B, S]; 0 is padding.
+    """
+
+    sentence_ids: torch.Tensor | None = None
+    paragraph_ids: torch.Tensor | None = None
+
+
+def encoder_output_from_tuple(parts: tuple[Any, ...]) -> HierNMTEncoderOutput:
+    """The encoder's output from its tuple form: the states, then in any order numbers (tensors) and layers (tuples)."""
+    tensors = [part for part in parts if isinstance(part, torch.Tensor)]
+    layers = [part for part in parts if isinstance(part, tuple)]
+    fields: dict[str, Any] = dict(zip(("last_hidden_state", "sentence_ids", "paragraph_ids"), tensors, strict=False))
+    fields.update(zip(("hidden_states", "attentions"), layers, strict=False))
+    return HierNMTEncoderOutput(**fields)
+
+
+def shift_tokens_right(labels: torch.Tensor, pad_token_id: int, decoder_start_token_id: int) -> torch.Tensor:
+    """Decoder inputs [B, T] that go with the labels [B, T]: the start token, then all labels but the last."""
+    decoder_input_ids = labels.new_full(labels.shape, decoder_start_token_id)
+    decoder_input_ids[:, 1:] = labels[:, :-1]
+    return decoder_input_ids.masked_fill(decoder_input_ids == -100, pad_token_id)
+
+
+def mean_cross_entropy(
+    logits: torch.Tensor, labels: torch.Tensor, num_items_in_batch: torch.Tensor | int | None
+) -> torch.Tensor:
+    """Cross-entropy of the labels [B, T] under the logits [B, T, V]: its sum over `num_items_in_batch`, or the mean."""
+    if logits.dtype in (torch.float16, torch.bfloat16):
+        logits = logits.float()
+    labels = labels.to(logits.device)
+    total = nn.functional.cross_entropy(logits.flatten(0, 1), labels.flatten(), reduction="sum")
+    return total / ((labels != -100).sum() if num_items_in_batch is None else num_items_in_batch)
+
+
+def is_dropped(module: nn.Module, probability: float) -> bool:
+    """Whether LayerDrop (Fan et al. 2019) leaves a layer out this time."""
+    return module.training and probability > 0.0 and torch.rand([]).item() < probability
+
+
+class HierNMTPreTrainedModel(PreTrainedModel):
+    """What all HierNMT models share: configuration class, initialisation and abilities."""
+
+    config: HierNMTConfig
+    base_model_prefix = "model"
+    supports_gradient_checkpointing = True
+    _no_split_modules = ["HierNMTEncoderLayer", "HierNMTDecoderLayer"]
+    _supports_sdpa = True
+    _supports_flex_attn = True
+    _supports_attention_backend = True
+    _can_compile_fullgraph = True
+
+    @property
+    def dummy_inputs(self) -> dict[str, torch.Tensor]:
+        """A batch of two short windows, one padded."""
+        input_ids = torch.tensor([[6, 7, 8, 9, 10], [6, 7, 8, 0, 0]], device=self.device)
+        attention_mask = torch.tensor([[1, 1, 1, 1, 1], [1, 1, 1, 0, 0]], device=self.device)
+        return {"input_ids": input_ids, "attention_mask": attention_mask, "decoder_input_ids": input_ids}
+
+    def _resize_token_embeddings(self, new_num_tokens: int | None, *args: Any, **kwargs: Any) -> nn.Module:
+        """Resizes as the base class does and keeps the configuration's two sizes of a joint vocabulary equal."""
+        embeddings = super()._resize_token_embeddings(new_num_tokens, *args, **kwargs)
+        if self.config.share_encoder_decoder_embeddings:
+            self.config.decoder_vocab_size = embeddings.weight.shape[0]
+        return embeddings
+
+
+class HierNMTStack(HierNMTPreTrainedModel):
+    """Token embedding, positions, layers and final norm: what the encoder and the decoder are made of."""
+
+    def __init__(self, config: HierNMTConfig, vocab_size: int, layer_class: type[nn.Module], num_layers: int):
+        super().__init__(config)
+        self.embed_tokens = nn.Embedding(vocab_size, config.d_model, config.pad_token_id)
+        self.embed_scale = math.sqrt(config.d_model) if config.scale_embedding else 1.0
+        self.embed_positions = POSITION_ENCODINGS[config.position_encoding](config)
+        self.layers = nn.ModuleList([layer_class(config, index) for index in range(num_layers)])
+        self.layer_norm = nn.LayerNorm(config.d_model) if config.normalize_before else nn.Identity()
+        self.gradient_checkpointing = False
+
+    def add_positions(self, inputs_embeds: torch.Tensor, structure: DocumentStructure) -> torch.Tensor:
+        """What enters the first layer, [B, S, D]: the scaled embeddings [B, S, D] at their places in `structure`."""
+        positions = self.embed_positions(structure).to(inputs_embeds.dtype)
+        hidden_states = inputs_embeds * self.embed_scale + positions
+        return nn.functional.dropout(hidden_states, p=self.config.dropout, training=self.training)
+
+
+class HierNMTEncoder(HierNMTStack):
+    """Embeds a source window and runs it through the encoder layers."""
+
+    _can_record_outputs = {"hidden_states": HierNMTEncoderLayer, "attentions": MultiHeadAttention}
+
+    def __init__(self, config: HierNMTConfig):
+        super().__init__(config, config.vocab_size, HierNMTEncoderLayer, config.encoder_layers)
+        self.post_init()
+
+    @merge_with_config_defaults
+    @capture_outputs
+    def forward(
+        self,
+        input_ids: torch.Tensor | None = None,
+        attention_mask: torch.Tensor | None = None,
+        sentence_ids: torch.Tensor | None = None,
+        paragraph_ids: torch.Tensor | None = None,
+        inputs_embeds: torch.Tensor | None = None,
+        **kwargs: Unpack[TransformersKwargs],
+    ) -> HierNMTEncoderOutput:
+        """Source states [B, S, D] with the structure they were computed under.
+
+        Args:
+            input_ids: [B, S]; or `inputs_embeds`.
+            attention_mask: [B, S], zero on padding; default: everything but `pad_token_id`.
+            sentence_ids, paragraph_ids: numbers of the tokens [B, S] from 1, 0 on padding; default: derived from the
+                separators in `input_ids`.
+            inputs_embeds: [B, S, D], before scaling.
+        """
+        if (input_ids is None) == (inputs_embeds is None):
+            raise ValueError("Pass exactly one of input_ids and inputs_embeds.")
+        if inputs_embeds is None:
+            inputs_embeds = self.embed_tokens(input_ids)
+        check_structure_ids("sentence_ids", sentence_ids, inputs_embeds)
+        check_structure_ids("paragraph_ids", paragraph_ids, inputs_embeds)
+        mask = token_mask(self.config, input_ids, inputs_embeds, attention_mask)
+        structure = document_structure(self.config, input_ids, mask, sentence_ids, paragraph_ids)
+
+        hidden_states = self.add_positions(inputs_embeds, structure)
+        plan = ATTENTION_CLASSES[self.config.encoder_self_attention].plan(
+            AttentionInputs(
+                self.config, inputs_embeds, mask if attention_mask is None else attention_mask, structure, structure
+            )
+        )
+        for layer in self.layers:
+            if not is_dropped(self, self.config.encoder_layerdrop):
+                hidden_states = layer(hidden_states, plan, **kwargs)
+        return HierNMTEncoderOutput(
+            last_hidden_state=self.layer_norm(hidden_states),
+            sentence_ids=structure.sentence_ids,
+            paragraph_ids=structure.paragraph_ids,
+        )
+
+
+class HierNMTDecoder(HierNMTStack):
+    """Runs a target prefix, or its newest tokens, through the decoder layers."""
+
+    _can_record_outputs = {
+        "hidden_states": HierNMTDecoderLayer,
+        "attentions": OutputRecorder(MultiHeadAttention, index=1, layer_name="self_attn"),
+        "cross_attentions": OutputRecorder(MultiHeadAttention, index=1, layer_name="encoder_attn"),
+    }
+
+    def __init__(self, config: HierNMTConfig):
+        super().__init__(config, config.target_vocab_size, HierNMTDecoderLayer, config.decoder_layers)
+        self.post_init()
+
+    @merge_with_config_defaults
+    @capture_outputs
+    def forward(
+        self,
+        input_ids: torch.Tensor | None = None,
+        attention_mask: torch.Tensor | None = None,
+        sentence_ids: torch.Tensor | None = None,
+        paragraph_ids: torch.Tensor | None = None,
+        encoder_hidden_states: torch.Tensor | None = None,
+        encoder_attention_mask: torch.Tensor | None = None,
+        encoder_structure: DocumentStructure | None = None,
+        past_key_values: Cache | None = None,
+        inputs_embeds: torch.Tensor | None = None,
+        use_cache: bool | None = None,
+        **kwargs: Unpack[TransformersKwargs],
+    ) -> BaseModelOutputWithPastAndCrossAttentions:
+        """Target states [B, Q, D].
+
+        Args:
+            input_ids: the newest Q target tokens [B, Q]; or `inputs_embeds`.
+            attention_mask: mask of the whole prefix [B, L], zero on padding; or a ready 4-dimensional mask.
+            sentence_ids, paragraph_ids: numbers of the whole prefix [B, L], from 1, 0 on padding (columns past the
+                prefix, for static caches, are ignored); default: derived from `input_ids`, which then must be the whole
+                prefix wherever the configuration reads sentences.
+            encoder_hidden_states: source states [B, S, D].
+            encoder_attention_mask: [B, S], zero on padding.
+            encoder_structure: structure of the source, or None where it is not known.
+            past_key_values: cache of earlier tokens.
+            inputs_embeds: [B, Q, D], before scaling.
+            use_cache: make a cache if there is none.
+        """
+        if (input_ids is None) == (inputs_embeds is None):
+            raise ValueError("Pass exactly one of decoder_input_ids and decoder_inputs_embeds.")
+        if inputs_embeds is None:
+            inputs_embeds = self.embed_tokens(input_ids)
+        if use_cache and past_key_values is None:
+            past_key_values = EncoderDecoderCache(DynamicCache(config=self.config), DynamicCache(config=self.config))
+        if past_key_values is not None and not isinstance(past_key_values, EncoderDecoderCache):
+            raise ValueError(f"past_key_values must be an EncoderDecoderCache, not a {type(past_key_values).__name__}.")
+        check_structure_ids("decoder_sentence_ids", sentence_ids, inputs_embeds)
+        check_structure_ids("decoder_paragraph_ids", paragraph_ids, inputs_embeds)
+        queries, keys = target_structure(
+            self.config, input_ids, inputs_embeds, attention_mask, sentence_ids, paragraph_ids, past_key_values
+        )
+
+        hidden_states = self.add_positions(inputs_embeds, queries)
+        if attention_mask is None and keys is not None:
+            attention_mask = keys.sentence_ids > 0
+        self_plan = ATTENTION_CLASSES[self.config.decoder_self_attention].plan(
+            AttentionInputs(
+                self.config,
+                inputs_embeds,
+                attention_mask,
+                queries,
+                keys,
+                is_causal=True,
+                past_key_values=None if past_key_values is None else past_key_values.self_attention_cache,
+            )
+        )
+        cross_plan = None
+        if encoder_hidden_states is not None:
+            cross_plan = ATTENTION_CLASSES[self.config.cross_attention].plan(
+                AttentionInputs(
+                    self.config,
+                    inputs_embeds,
+                    encoder_attention_mask,
+                    written_sentences(self.config, queries, input_ids),
+                    encoder_structure,
+                    encoder_hidden_states=encoder_hidden_states,
+                )
+            )
+        for layer in self.layers:
+            if not is_dropped(self, self.config.decoder_layerdrop):
+                hidden_states = layer(
+                    hidden_states,
+                    self_plan,
+                    encoder_hidden_states,
+                    cross_plan,
+                    past_key_values=past_key_values,
+                    **kwargs,
+                )
+        return BaseModelOutputWithPastAndCrossAttentions(
+            last_hidden_state=self.layer_norm(hidden_states), past_key_values=past_key_values
+        )
+
+
+class HierNMTModel(HierNMTPreTrainedModel):
+    """Encoder and decoder without the output layer."""
+
+    _tied_weights_keys = {
+        "encoder.embed_tokens.weight": "shared.weight",
+        "decoder.embed_tokens.weight": "shared.weight",
+    }
+
+    def __init__(self, config: HierNMTConfig):
+        super().__init__(config)
+        if config.share_encoder_decoder_embeddings:
+            self.shared = nn.Embedding(config.vocab_size, config.d_model, config.pad_token_id)
+        else:
+            self._tied_weights_keys = {}
+        self.encoder = HierNMTEncoder(config)
+        self.decoder = HierNMTDecoder(config)
+        self.post_init()
+
+    def get_input_embeddings(self) -> nn.Embedding:
+        """The embedding of the source tokens; of all where the vocabulary is joint."""
+        return self.encoder.embed_tokens
+
+    def set_input_embeddings(self, value: Any) -> None:
+        """Replaces what `get_input_embeddings` gives."""
+        self.encoder.embed_tokens = value
+        if self.config.share_encoder_decoder_embeddings:
+            self.shared = value
+            self.decoder.embed_tokens = value
+
+    @can_return_tuple
+    def forward(
+        self,
+        input_ids: torch.Tensor | None = None,
+        attention_mask: torch.Tensor | None = None,
+        decoder_input_ids: torch.Tensor | None = None,
+        decoder_attention_mask: torch.Tensor | None = None,
+        sentence_ids: torch.Tensor | None = None,
+        paragraph_ids: torch.Tensor | None = None,
+        decoder_sentence_ids: torch.Tensor | None = None,
+        decoder_paragraph_ids: torch.Tensor | None = None,
+        encoder_outputs: tuple[torch.Tensor, ...] | BaseModelOutput | None = None,
+        past_key_values: Cache | None = None,
+        inputs_embeds: torch.Tensor | None = None,
+        decoder_inputs_embeds: torch.Tensor | None = None,
+        use_cache: bool | None = None,
+        **kwargs: Unpack[TransformersKwargs],
+    ) -> Seq2SeqModelOutput:
+        """Target states [B, Q, D] and the source's.
+
+        Args:
+            input_ids: source tokens [B, S]; or `inputs_embeds` [B, S, D]; or `encoder_outputs`.
+            attention_mask: [B, S], zero on source padding; default: everything but `pad_token_id`.
+            decoder_input_ids: target tokens [B, Q]; or `decoder_inputs_embeds` [B, Q, D].
+            decoder_attention_mask: mask of the whole target prefix [B, L].
+            sentence_ids, paragraph_ids: numbers of the source tokens [B, S]; default: derived from the separators.
+            decoder_sentence_ids, decoder_paragraph_ids: numbers of the whole target prefix [B, L]; likewise.
+            encoder_outputs: what the encoder returned earlier.
+            past_key_values: cache of earlier target tokens.
+            use_cache: make a cache if there is none.
+        """
+        if encoder_outputs is None:
+            encoder_outputs = self.encoder(
+                input_ids=input_ids,
+                attention_mask=attention_mask,
+                sentence_ids=sentence_ids,
+                paragraph_ids=paragraph_ids,
+                inputs_embeds=inputs_embeds,
+                return_dict=True,
+                **kwargs,
+            )
+        if not isinstance(encoder_outputs, BaseModelOutput):
+            encoder_outputs = encoder_output_from_tuple(encoder_outputs)
+        source = source_structure(self.config, encoder_outputs, input_ids, attention_mask, sentence_ids, paragraph_ids)
+        if attention_mask is None and source is not None:
+            attention_mask = source.sentence_ids > 0
+
+        decoder_outputs = self.decoder(
+            input_ids=decoder_input_ids,
+            attention_mask=decoder_attention_mask,
+            sentence_ids=decoder_sentence_ids,
+            paragraph_ids=decoder_paragraph_ids,
+            encoder_hidden_states=encoder_outputs.last_hidden_state,
+            encoder_attention_mask=attention_mask,
+            encoder_structure=source,
+            past_key_values=past_key_values,
+            inputs_embeds=decoder_inputs_embeds,
+            use_cache=use_cache,
+            return_dict=True,
+            **kwargs,
+        )
+        return Seq2SeqModelOutput(
+            last_hidden_state=decoder_outputs.last_hidden_state,
+            past_key_values=decoder_outputs.past_key_values,
+            decoder_hidden_states=decoder_outputs.hidden_states,
+            decoder_attentions=decoder_outputs.attentions,
+            cross_attentions=decoder_outputs.cross_attentions,
+            encoder_last_hidden_state=encoder_outputs.last_hidden_state,
+            encoder_hidden_states=encoder_outputs.hidden_states,
+            encoder_attentions=encoder_outputs.attentions,
+        )
+
+
+class HierNMTForConditionalGeneration(HierNMTPreTrainedModel, GenerationMixin):
+    """The document translation model: logits of the next target token."""
+
+    _tied_weights_keys = {"lm_head.weight": "model.decoder.embed_tokens.weight"}
+
+    def __init__(self, config: HierNMTConfig):
+        super().__init__(config)
+        self.model = HierNMTModel(config)
+        if config.share_encoder_decoder_embeddings:
+            self._tied_weights_keys = {
+                "lm_head.weight": "model.shared.weight",
+                "model.encoder.embed_tokens.weight": "model.shared.weight",
+                "model.decoder.embed_tokens.weight": "model.shared.weight",
+            }
+        self.lm_head = nn.Linear(config.d_model, config.target_vocab_size, bias=False)
+        self.post_init()
+
+    def _resize_token_embeddings(self, new_num_tokens: int | None, *args: Any, **kwargs: Any) -> nn.Module:
+        """Resizes the joint vocabulary, output layer included, or of two separate ones the source's."""
+        if self.config.share_encoder_decoder_embeddings:
+            return super()._resize_token_embeddings(new_num_tokens, *args, **kwargs)
+        return self.model._resize_token_embeddings(new_num_tokens, *args, **kwargs)
+
+    def resize_decoder_token_embeddings(self, new_num_tokens: int) -> nn.Module:
+        """The target's embedding after resizing it and the output layer to `new_num_tokens`.
+
+        Raises:
+            ValueError: the vocabulary is joint; `resize_token_embeddings` resizes that.
+        """
+        if self.config.share_encoder_decoder_embeddings:
+            raise ValueError("The vocabulary is joint (share_encoder_decoder_embeddings); use resize_token_embeddings.")
+        decoder = self.model.decoder
+        decoder.embed_tokens = self._get_resized_embeddings(decoder.embed_tokens, new_num_tokens)
+        self.lm_head = self._get_resized_lm_head(self.lm_head, new_num_tokens)
+        self.config.decoder_vocab_size = new_num_tokens
+        self.tie_weights()
+        return decoder.embed_tokens
+
+    @can_return_tuple
+    def forward(
+        self,
+        input_ids: torch.Tensor | None = None,
+        attention_mask: torch.Tensor | None = None,
+        decoder_input_ids: torch.Tensor | None = None,
+        decoder_attention_mask: torch.Tensor | None = None,
+        sentence_ids: torch.Tensor | None = None,
+        paragraph_ids: torch.Tensor | None = None,
+        decoder_sentence_ids: torch.Tensor | None = None,
+        decoder_paragraph_ids: torch.Tensor | None = None,
+        encoder_outputs: tuple[torch.Tensor, ...] | BaseModelOutput | None = None,
+        past_key_values: Cache | None = None,
+        inputs_embeds: torch.Tensor | None = None,
+        decoder_inputs_embeds: torch.Tensor | None = None,
+        labels: torch.Tensor | None = None,
+        use_cache: bool | None = None,
+        **kwargs: Unpack[TransformersKwargs],
+    ) -> Seq2SeqLMOutput:
+        """Logits [B, Q, V] and, with labels, the mean cross-entropy of the target tokens.
+
+        Args as in `HierNMTModel.forward`, and:
+            labels: target tokens [B, T], -100 where there is none; they also give `decoder_input_ids` if those are
+                missing.
+            num_items_in_batch (in kwargs): what the summed loss is divided by; default: the number of target tokens.
+        """
+        num_items_in_batch = kwargs.pop("num_items_in_batch", None)
+        if labels is not None:
+            use_cache = False
+            if decoder_input_ids is None and decoder_inputs_embeds is None:
+                decoder_input_ids = self.prepare_decoder_input_ids_from_labels(labels)
+        outputs = self.model(
+            input_ids,
+            attention_mask=attention_mask,
+            decoder_input_ids=decoder_input_ids,
+            decoder_attention_mask=decoder_attention_mask,
+            sentence_ids=sentence_ids,
+            paragraph_ids=paragraph_ids,
+            decoder_sentence_ids=decoder_sentence_ids,
+            decoder_paragraph_ids=decoder_paragraph_ids,
+            encoder_outputs=encoder_outputs,
+            past_key_values=past_key_values,
+            inputs_embeds=inputs_embeds,
+            decoder_inputs_embeds=decoder_inputs_embeds,
+            use_cache=use_cache,
+            return_dict=True,
+            **kwargs,
+        )
+        logits = self.lm_head(outputs.last_hidden_state)
+        loss = None if labels is None else mean_cross_entropy(logits, labels, num_items_in_batch)
+        return Seq2SeqLMOutput(
+            loss=loss,
+            logits=logits,
+            past_key_values=outputs.past_key_values,
+            decoder_hidden_states=outputs.decoder_hidden_states,
+            decoder_attentions=outputs.decoder_attentions,
+            cross_attentions=outputs.cross_attentions,
+            encoder_last_hidden_state=outputs.encoder_last_hidden_state,
+            encoder_hidden_states=outputs.encoder_hidden_states,
+            encoder_attentions=outputs.encoder_attentions,
+        )
+
+    def prepare_decoder_input_ids_from_labels(self, labels: torch.Tensor) -> torch.Tensor:
+        """Decoder inputs [B, T] that go with the labels [B, T]."""
+        if self.config.pad_token_id is None or self.config.decoder_start_token_id is None:
+            raise ValueError("Labels need a configuration with pad_token_id and decoder_start_token_id.")
+        return shift_tokens_right(labels, self.config.pad_token_id, self.config.decoder_start_token_id)
+
+    def prepare_inputs_for_generation(
+        self,
+        input_ids: torch.LongTensor,
+        next_sequence_length: int | None = None,
+        past_key_values: Cache | None = None,
+        *args: Any,
+        decoder_attention_mask: torch.Tensor | None = None,
+        decoder_sentence_ids: torch.Tensor | None = None,
+        decoder_paragraph_ids: torch.Tensor | None = None,
+        **kwargs: Any,
+    ) -> dict[str, Any]:
+        """Inputs of one decoding step, with the numbers of the whole target prefix.
+
+        They are derived anew from the prefix at every step: beam search reorders the prefix, not what was kept.
+
+        Args:
+            input_ids: the whole target prefix [B, L].
+            next_sequence_length: number of its newest tokens that are not cached yet; default: all the cache lacks.
+            past_key_values: the cache.
+            decoder_attention_mask: [B, L], zero on left padding; default: found from `pad_token_id`.
+            decoder_sentence_ids, decoder_paragraph_ids: the caller's numbers of a forced prefix; new tokens count on.
+        """
+        if next_sequence_length is None and past_key_values is not None:
+            past_length = int(past_key_values.get_seq_length())
+            next_sequence_length = input_ids.shape[1] - past_length if 0 < past_length < input_ids.shape[1] else None
+        if decoder_attention_mask is None:
+            decoder_attention_mask = self._left_padding_mask(input_ids)
+        sentence_ids = target_numbers(
+            input_ids, decoder_sentence_ids, self.config.separator_token_ids, decoder_attention_mask
+        )
+        paragraph_ids = target_numbers(
+            input_ids, decoder_paragraph_ids, self.config.paragraph_token_ids, decoder_attention_mask
+        )
+        if isinstance(past_key_values, EncoderDecoderCache) and past_key_values.is_compileable:
+            # Compiled code wants the same shape at every step: that of the whole static cache.
+            layer: Any = past_key_values.self_attention_cache.layers[0]
+            missing = layer.max_cache_len - input_ids.shape[1]
+            sentence_ids = nn.functional.pad(sentence_ids, (0, max(missing, 0)))
+            paragraph_ids = nn.functional.pad(paragraph_ids, (0, max(missing, 0)))
+        inputs = super().prepare_inputs_for_generation(  # type: ignore[misc]  # a protocol as the type of self
+            input_ids,
+            next_sequence_length,
+            past_key_values,
+            *args,
+            decoder_attention_mask=decoder_attention_mask,
+            **kwargs,
+        )
+        return {**inputs, "decoder_sentence_ids": sentence_ids, "decoder_paragraph_ids": paragraph_ids}
+
+    def _left_padding_mask(self, input_ids: torch.Tensor) -> torch.Tensor | None:
+        """Mask [B, L] of a target prefix [B, L] if a row starts with padding that is no start token; else None."""
+        pad = self.config.pad_token_id
+        if pad is None or pad == self.config.decoder_start_token_id or not bool(input_ids[:, 0].eq(pad).any()):
+            return None
+        return (input_ids.ne(pad).cumsum(-1) > 0).long()
+
+
+__all__ = ["HierNMTForConditionalGeneration", "HierNMTModel", "HierNMTPreTrainedModel"]
