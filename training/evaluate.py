@@ -40,12 +40,7 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespac
     parser.add_argument("--target-language", help="default: the model's")
     parser.add_argument("--skip-bad", action="store_true", help="leave out broken documents instead of stopping")
     parser.add_argument("--limit", type=int, help="only the first so many documents")
-    parser.add_argument(
-        "--strategy",
-        nargs="+",
-        choices=STRATEGIES,
-        help="one or more, behind the corpus; default: what suits the model",
-    )
+    parser.add_argument("--strategy", nargs="+", choices=STRATEGIES, help="behind the corpus; default: the model's")
     parser.add_argument("--window-sentences", type=int, help="default: the model's")
     parser.add_argument("--beams", type=int, default=4)
     parser.add_argument("--length-penalty", type=float, default=1.0)
