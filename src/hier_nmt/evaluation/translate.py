@@ -16,7 +16,8 @@ from tqdm.auto import tqdm
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from ..data.documents import ParallelDocument
-from ..models.document_translation import DecodingStatistics, DocumentTranslator, SourceDocument, TranslatedDocument
+from ..models.document_translation import DocumentTranslator
+from ..models.working_documents import DecodingStatistics, SourceDocument, TranslatedDocument
 
 logger = logging.getLogger(__name__)
 

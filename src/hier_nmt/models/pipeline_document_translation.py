@@ -22,14 +22,10 @@ from transformers import (
 )
 from transformers.utils import logging
 
-from .document_translation import (
-    DecodingStatistics,
-    DocumentTranslator,
-    SourceDocument,
-    TranslatedDocument,
-    sentence_joiner,
-)
+from .document_translation import DocumentTranslator
+from .long_sentences import sentence_joiner
 from .text_segmentation import Segment, segment_text
+from .working_documents import DecodingStatistics, SourceDocument, TranslatedDocument
 
 logger = logging.get_logger(__name__)
 
