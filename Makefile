@@ -24,12 +24,7 @@ help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-20s %s\n", $$1, $$2}'
 
 translate: $(RUNTIME)  ## translate the sample document, or FILE=my.txt, from English to French
-	@if test -d $(MODEL); then \
-		.venv/bin/python training/translate.py --model $(MODEL) "$(FILE)"; \
-	else \
-		echo "There is no model in $(MODEL) yet: training the demonstration model and translating its text instead."; \
-		$(MAKE) --no-print-directory train-demo; \
-	fi
+	@.venv/bin/python training/translate.py --model $(MODEL) "$(FILE)"
 
 test: $(DEV)  ## run the tests (about two minutes; no network, no GPU)
 	.venv/bin/python -m pytest

@@ -41,7 +41,7 @@ def translate_documents(
     max_batch_tokens: int | None = None,
     max_source_tokens: int | None = None,
     max_target_tokens: int | None = None,
-    group_sentences: int = 1024,
+    group_sentences: int | None = None,
     output_file: str | Path | None = None,
     progress: bool = True,
     statistics: DecodingStatistics | None = None,
@@ -60,7 +60,8 @@ def translate_documents(
         max_batch_tokens: padded source tokens in a batch.
         max_source_tokens, max_target_tokens: longest window; default: the model's.
         group_sentences: documents are decoded in groups of about so many sentences. Batches are filled across the
-            documents of a group, which are written when the group is finished.
+            documents of a group, which are written when the group is finished. Default: 1,024, and 16,384 for `prefix`,
+            whose batches hold one sentence of each document.
         output_file: JSON lines, written as documents are finished. If it exists, it is continued: the documents in it
             are not translated again. What an interruption tore off is dropped.
         progress: shows a bar that counts sentences.
@@ -86,6 +87,7 @@ def translate_documents(
             on_progress=bar.update,
         )
         with _TranslationFile(output_file, lambda: _settings(translator)) as file:
+            group_sentences = group_sentences or (16384 if translator.strategy == "prefix" else 1024)
             finished = _translate_in_groups(translator, documents, group_sentences, file, bar)
     total = DecodingStatistics()
     for document in finished:
