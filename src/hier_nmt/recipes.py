@@ -178,7 +178,7 @@ class Recipe:
                 target_language=self.data.target_language,
                 **values,
             )
-        except StrictDataclassError as error:
+        except (StrictDataclassError, ValueError) as error:
             reason = str(error).partition("Error: ")[2] or str(error)
             raise RecipeError(f"section model: {reason}") from None
 
