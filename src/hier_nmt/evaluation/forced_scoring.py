@@ -1,0 +1,232 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Log-probabilities of given translations under a model, and the model's own continuation of a given context.
+
+Dimensions: B batch, S source tokens, T target tokens, V vocabulary.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import torch
+from tqdm.auto import tqdm
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+from ..models.batched_generation import BatchedGenerator, Request
+from ..models.document_windows import Window, fit_window
+from ..models.translation_vocabulary import TranslationVocabulary
+
+
+class ForcedWindow(NamedTuple):
+    """What a model reads and is made to write.
+
+    Attributes:
+        source_ids: the source window, closed.
+        target_ids: the target window, closed; the labels.
+        first: index of the first label of the current sentence.
+    """
+
+    source_ids: tuple[int, ...]
+    target_ids: tuple[int, ...]
+    first: int
+
+
+class WindowScore(NamedTuple):
+    """Summed log-probabilities of a target window: of the context sentences and of the current one, ends included.
+
+    `num_context_tokens` and `num_tokens` are how many tokens were summed.
+    """
+
+    context: float
+    num_context_tokens: int
+    current: float
+    num_tokens: int
+
+
+class WindowBuilder:
+    """Makes windows of a sentence and its context as a model wants them.
+
+    A model of windows (its tokenizer has `<sep>` and `<par>`) gets the last K - 1 context sentences, each closed by
+    `<sep>`. Any other model gets the sentence alone, or behind its context joined by `context_separator`.
+
+    Args:
+        model: an encoder-decoder.
+        tokenizer, target_tokenizer: its tokenizers.
+        window_sentences: K; default: the one the model was trained with; with a `context_separator` all there is.
+        context_separator: what stands between sentences, for models without separators of their own.
+
+    Raises:
+        ValueError: a model of windows with a `context_separator`, or a negative K.
+    """
+
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        tokenizer: PreTrainedTokenizerBase,
+        target_tokenizer: PreTrainedTokenizerBase | None = None,
+        *,
+        window_sentences: int | None = None,
+        context_separator: str | None = None,
+    ) -> None:
+        config: Any = model.config
+        self.vocabulary = TranslationVocabulary(tokenizer, target_tokenizer or tokenizer)
+        if context_separator is not None and self.vocabulary.has_separators:
+            raise ValueError(f"context_separator={context_separator!r}, but this model has <sep> between sentences")
+        if window_sentences is None:
+            window_sentences = getattr(config, "window_sentences", 1 if context_separator is None else 0)
+        if window_sentences < 0:
+            raise ValueError(f"window_sentences must not be negative, got {window_sentences}")
+        self.window_sentences = window_sentences
+        self.context_separator = context_separator
+        limit = getattr(config, "max_position_embeddings", None)
+        self._limits = tuple(
+            getattr(config, name, None) or limit for name in ("max_source_tokens", "max_target_tokens")
+        )
+
+    def build(
+        self, source_context: Sequence[str], source: str, target_context: Sequence[str], target: str
+    ) -> ForcedWindow:
+        """The window of a sentence pair behind its context: parallel sentences, oldest first.
+
+        The farthest context that exceeds the model's limits is left out, and all of it where it has no translation.
+        ValueError where the pair alone exceeds the limits.
+        """
+        source_context = source_context[: len(target_context)]
+        num_context = len(source_context) if self.window_sentences == 0 else self.window_sentences - 1
+        start = max(0, len(source_context) - num_context)
+        sources, targets = [*source_context[start:], source], [*target_context[start:], target]
+        if self.vocabulary.has_separators:
+            window = self._window_of_sentences(sources, targets)
+        else:
+            window = self._window_of_text(sources, targets)
+        lengths = (len(window.source_ids), len(window.target_ids))
+        for side, length, limit in zip(("source", "target"), lengths, self._limits, strict=True):
+            if limit is not None and length > limit:
+                raise ValueError(f"{length} {side} tokens are more than the model's {limit}: {source!r:.80}")
+        return window
+
+    def _window_of_sentences(self, sources: list[str], targets: list[str]) -> ForcedWindow:
+        vocabulary = self.vocabulary
+        source_ids, target_ids = vocabulary.encode(sources), vocabulary.encode(targets, target=True)
+        lengths = [[len(ids) + 1 for ids in side] for side in (source_ids, target_ids)]
+        start, stop = fit_window(Window(0, len(sources)), lengths[0], lengths[1], *self._limits)
+        no_paragraphs = [False] * (stop - start)
+        return ForcedWindow(
+            tuple(vocabulary.join(source_ids[start:], no_paragraphs, side=0)),
+            tuple(vocabulary.join(target_ids[start:], no_paragraphs, side=1)),
+            sum(lengths[1][start:-1]),
+        )
+
+    def _window_of_text(self, sources: list[str], targets: list[str]) -> ForcedWindow:
+        """As a tokenizer without separators has it; of too long a context the farthest sentences are left out."""
+        separator = self.context_separator or ""
+        while True:
+            window = self._joined(separator.join([*sources[:-1], ""]), sources[-1], separator, targets)
+            lengths = (len(window.source_ids), len(window.target_ids))
+            fits = all(limit is None or length <= limit for length, limit in zip(lengths, self._limits, strict=True))
+            if fits or len(sources) == 1:
+                return window
+            sources, targets = sources[1:], targets[1:]
+
+    def _joined(self, source_context: str, source: str, separator: str, targets: list[str]) -> ForcedWindow:
+        tokenizer, target_tokenizer = self.vocabulary.source, self.vocabulary.target
+        context: list[int] = []
+        if len(targets) > 1:
+            text = separator.join([*targets[:-1], ""])
+            context = target_tokenizer(text_target=text, add_special_tokens=False)["input_ids"]
+        current = target_tokenizer(text_target=targets[-1])["input_ids"]
+        # A language code, where there is one, stands in front of everything.
+        num_leading = next(
+            (index for index, token_id in enumerate(current) if token_id not in target_tokenizer.all_special_ids), 0
+        )
+        target_ids = (*current[:num_leading], *context, *current[num_leading:])
+        source_ids = tuple(tokenizer(source_context + source)["input_ids"])
+        return ForcedWindow(source_ids, target_ids, num_leading + len(context) if context else 0)
+
+
+@torch.inference_mode()
+def forced_scores(
+    model: PreTrainedModel,
+    windows: Sequence[ForcedWindow],
+    pad_token_ids: tuple[int, int],
+    *,
+    batch_size: int = 32,
+    progress: bool = False,
+) -> list[WindowScore]:
+    """The score of every window, in order; equal windows are computed once, so that their scores are equal to the bit.
+
+    Args:
+        model: an encoder-decoder, in evaluation mode.
+        windows: what it reads and writes.
+        pad_token_ids: padding of source and target.
+        batch_size: windows in a batch.
+        progress: shows a bar.
+    """
+    unique = sorted(set(windows), key=lambda window: (len(window.target_ids), len(window.source_ids)), reverse=True)
+    scores: dict[ForcedWindow, WindowScore] = {}
+    with tqdm(total=len(unique), unit=" windows", disable=not progress) as bar:
+        for start in range(0, len(unique), batch_size):
+            batch = unique[start : start + batch_size]
+            scores.update(zip(batch, _batch_scores(model, batch, pad_token_ids), strict=True))
+            bar.update(len(batch))
+    return [scores[window] for window in windows]
+
+
+def _batch_scores(
+    model: PreTrainedModel, batch: list[ForcedWindow], pad_token_ids: tuple[int, int]
+) -> Iterator[WindowScore]:
+    input_ids = _padded([window.source_ids for window in batch], pad_token_ids[0])
+    labels = _padded([window.target_ids for window in batch], pad_token_ids[1])
+    lengths = torch.tensor([[len(window.source_ids), len(window.target_ids)] for window in batch])
+    source_mask = torch.arange(input_ids.shape[1]) < lengths[:, :1]  # [B, S]
+    target_mask = torch.arange(labels.shape[1]) < lengths[:, 1:]  # [B, T]
+    prepare: Any = model.prepare_decoder_input_ids_from_labels
+    # Behind a row's end stands padding, which the causal mask hides from everything that counts.
+    logits = model(
+        input_ids=input_ids.to(model.device),
+        attention_mask=source_mask.long().to(model.device),
+        decoder_input_ids=prepare(labels=labels.masked_fill(~target_mask, -100)).to(model.device),
+        use_cache=False,
+    ).logits
+    log_probabilities = logits.float().log_softmax(-1)  # [B, T, V]
+    chosen = log_probabilities.gather(-1, labels.to(logits.device)[..., None])[..., 0].cpu().double()
+    for row, window in zip(chosen, batch, strict=True):
+        first, stop = window.first, len(window.target_ids)
+        yield WindowScore(row[:first].sum().item(), first, row[first:stop].sum().item(), stop - first)
+
+
+def continue_windows(
+    model: PreTrainedModel,
+    windows: Sequence[ForcedWindow],
+    vocabulary: TranslationVocabulary,
+    *,
+    batch_size: int = 32,
+    progress: bool = False,
+    **generate_kwargs: Any,
+) -> list[str]:
+    """The model's own translation of each window's current sentence, behind the window's target context.
+
+    Args:
+        model: an encoder-decoder.
+        windows: of their targets only the context is read.
+        vocabulary: the tokenizers.
+        batch_size: windows in a batch.
+        progress: shows a bar.
+        generate_kwargs: options of `generate`, such as `num_beams`.
+    """
+    if not vocabulary.has_separators and any(window.first for window in windows):
+        # Models that count positions from the left edge would read padding in front of a prefix.
+        batch_size = 1
+    generator = BatchedGenerator(model, vocabulary.pad_token_ids, batch_size, None, generate_kwargs)
+    requests = [
+        Request(list(window.source_ids), list(window.target_ids[: window.first]), 2 * len(window.source_ids) + 10)
+        for window in windows
+    ]
+    with generator.inference(), tqdm(total=len(requests), unit=" windows", disable=not progress) as bar:
+        outputs = generator.run(requests, vocabulary.prefix_ends, lambda index: bar.update())
+    return [vocabulary.decode([i for i in output.ids if i not in vocabulary.ignored]) for output in outputs]
+
+
+def _padded(rows: Sequence[Sequence[int]], pad_token_id: int) -> torch.Tensor:
+    length = max(map(len, rows))
+    return torch.tensor([[*row, *[pad_token_id] * (length - len(row))] for row in rows])

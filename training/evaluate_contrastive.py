@@ -1,0 +1,119 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Evaluates a model on a contrastive set: which translation it prefers and, with --generate, which one it writes.
+
+python training/evaluate_contrastive.py checkpoints/hier-nmt-en-fr anaphora.json --format discevalmt
+python training/evaluate_contrastive.py Helsinki-NLP/opus-mt-en-fr set.jsonl --context-separator " "
+"""
+
+import argparse
+import logging
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+from transformers.utils import logging as transformers_logging
+
+import hier_nmt  # noqa: F401  (registers the model)
+from hier_nmt.data.contrastive_readers import CONTRASTIVE_FORMATS, read_contrastive
+from hier_nmt.data.contrastive_sets import ContrastiveExample
+from hier_nmt.data.tokenization import load_tokenizers
+from hier_nmt.evaluation.contrastive import (
+    NORMALISATIONS,
+    SCORES,
+    ContrastiveReport,
+    contrastive_report,
+    contrastive_table,
+    generative_report,
+    random_scores,
+    score_options,
+    translate_examples,
+)
+from hier_nmt.evaluation.forced_scoring import WindowBuilder
+from hier_nmt.evaluation.metrics import score_json
+from hier_nmt.evaluation.text_files import write_text
+
+
+def parse_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+    """The options of the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model", help="checkpoint directory or name on the Hub of any encoder-decoder")
+    parser.add_argument("set", nargs="+", help="files of the set")
+    parser.add_argument("--format", choices=CONTRASTIVE_FORMATS, default="json-lines")
+    parser.add_argument("--context-dir", help="for contrapro: the folder with its documents")
+    parser.add_argument("--languages", nargs=2, default=["en", "de"], help="of those documents (default: en de)")
+    parser.add_argument("--context-lines", type=int, help="for line-paired in two files: context lines before each")
+    parser.add_argument("--score", choices=SCORES, default="current", help="current sentence or whole window")
+    parser.add_argument("--normalisation", choices=NORMALISATIONS, default="mean", help="over tokens")
+    parser.add_argument("--window-sentences", type=int, help="default: the model's")
+    parser.add_argument("--context-separator", help="between sentences, for models without <sep>; default: no context")
+    parser.add_argument("--generate", action="store_true", help="also translate and look at the words")
+    parser.add_argument("--beams", type=int, default=4)
+    parser.add_argument("--random", type=int, metavar="SEED", help="random scores: must give chance level")
+    parser.add_argument("--label", help="name of the model in the table; default: that of its directory")
+    parser.add_argument("--batch-size", type=int, default=32)
+    parser.add_argument("--output", type=Path, help="write the figures here as JSON")
+    parser.add_argument("--bf16", action="store_true", help="compute in bfloat16 instead of float32")
+    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    return parser.parse_args(arguments)
+
+
+def evaluate(options: argparse.Namespace, examples: list[ContrastiveExample]) -> list[ContrastiveReport]:
+    """The contrastive report and, where asked for, the generative one."""
+    if options.random is not None:
+        return [contrastive_report(examples, random_scores(examples, options.random), f"random {options.random}")]
+    label = options.label or Path(options.model).resolve().name
+    dtype = torch.bfloat16 if options.bf16 else torch.float32
+    model: Any = AutoModelForSeq2SeqLM.from_pretrained(options.model, dtype=dtype)
+    model.eval().to(options.device)
+    is_local = (Path(options.model) / "tokenizer.json").is_file()
+    tokenizers = load_tokenizers(options.model) if is_local else (AutoTokenizer.from_pretrained(options.model),) * 2
+    builder = WindowBuilder(
+        model,
+        *tokenizers,
+        window_sentences=options.window_sentences,
+        context_separator=options.context_separator,
+    )
+    speed = {"batch_size": options.batch_size, "progress": sys.stderr.isatty()}
+    scores = score_options(model, builder, examples, score=options.score, normalisation=options.normalisation, **speed)
+    window = f"window:{builder.window_sentences}"
+    facts = [window, f"score:{options.score}", f"norm:{options.normalisation}", f"dtype:{dtype}".replace("torch.", "")]
+    reports = [contrastive_report(examples, scores, label, *facts)]
+    if options.generate:
+        translations = translate_examples(model, builder, examples, num_beams=options.beams, **speed)
+        reports.append(generative_report(examples, translations, label, window, f"beams:{options.beams}", facts[-1]))
+    return reports
+
+
+def main() -> int:
+    """Runs the command line; 1 if the input is at fault."""
+    logging.basicConfig(level=logging.WARNING, format="%(message)s")
+    transformers_logging.disable_progress_bar()
+    options = parse_arguments()
+    start = time.perf_counter()
+    try:
+        examples = read_contrastive(
+            options.set,
+            options.format,
+            context_dir=options.context_dir,
+            source_language=options.languages[0],
+            target_language=options.languages[1],
+            context_lines=options.context_lines,
+        )
+        reports = evaluate(options, examples)
+    except (OSError, ValueError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    print(contrastive_table(reports))
+    if options.output:
+        settings = {name: str(value) if isinstance(value, Path) else value for name, value in vars(options).items()}
+        write_text(options.output, score_json(reports, settings=settings, seconds=time.perf_counter() - start))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
