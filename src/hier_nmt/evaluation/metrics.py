@@ -5,7 +5,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
@@ -70,9 +70,9 @@ def score_documents(
     Raises:
         ValueError: nothing to score, or numbers that differ, with the first document where they do.
     """
-    translated = [_flat(document) for document in translations]
-    expected = [_flat(document) for document in references]
-    _check_alignment(translated, expected)
+    translated = [flat(document) for document in translations]
+    expected = [flat(document) for document in references]
+    check_alignment(translated, expected)
     sentences = [sentence for document in translated for sentence in document]
     reference_sentences = [sentence for document in expected for sentence in document]
     scores = [
@@ -99,7 +99,11 @@ def score_table(reports: Sequence[ScoreReport]) -> str:
     return "\n".join([*lines, "", *signatures])
 
 
-def score_json(reports: Sequence[ScoreReport], **facts: Any) -> str:
+class _Report(Protocol):
+    def to_dict(self) -> dict[str, Any]: ...
+
+
+def score_json(reports: Sequence[_Report], **facts: Any) -> str:
     """The reports as JSON, together with facts about how they came about."""
     return json.dumps({**facts, "reports": [report.to_dict() for report in reports]}, ensure_ascii=False, indent=2)
 
@@ -114,11 +118,13 @@ def _score(metric: BLEU | CHRF | TER, name: str, hypotheses: list[str], referenc
     return Score(name, result.score, str(metric.get_signature()))
 
 
-def _flat(document: Paragraphs) -> list[str]:
+def flat(document: Paragraphs) -> list[str]:
+    """The sentences of all paragraphs, in order."""
     return [sentence for paragraph in document for sentence in paragraph]
 
 
-def _check_alignment(translated: list[list[str]], expected: list[list[str]]) -> None:
+def check_alignment(translated: list[list[str]], expected: list[list[str]]) -> None:
+    """Raises a ValueError unless there are sentences, as many in each document as in its reference."""
     if len(translated) != len(expected):
         raise ValueError(f"{len(translated)} translated documents but {len(expected)} references")
     for index, (document, reference) in enumerate(zip(translated, expected, strict=True)):

@@ -99,6 +99,25 @@ def translate_documents(
     return [document.paragraphs for document in finished]
 
 
+def read_translations(path: str | Path, documents: Sequence[ParallelDocument]) -> list[Paragraphs]:
+    """The translations in a finished `output_file` of `translate_documents`, for the documents they are of.
+
+    Raises:
+        ResumeError: the file is no file of translations, not finished, or of other documents.
+    """
+    if not Path(path).is_file():
+        raise FileNotFoundError(f"there is no file of translations {path}")
+    lines = [json.loads(line) for line in Path(path).read_text(encoding="utf-8").splitlines() if line.strip()]
+    if not lines or lines[0].get("format") != FILE_FORMAT:
+        raise ResumeError(f"{path} is no file of translations")
+    if len(lines) - 1 != len(documents):
+        raise ResumeError(f"{path} holds {len(lines) - 1} documents, the corpus {len(documents)}")
+    for line, document in zip(lines[1:], documents, strict=True):
+        if line["source"] != _text_hash(document.source_paragraphs):
+            raise ResumeError(f"{path} holds the translation of another text as document {line['document']}")
+    return [line["paragraphs"] for line in lines[1:]]
+
+
 def _translate_in_groups(
     translator: DocumentTranslator,
     documents: Iterable[ParallelDocument | Sequence[Sequence[str]]],
