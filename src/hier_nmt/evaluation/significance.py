@@ -138,14 +138,13 @@ def _paired(
     test = PairedTest(
         list(systems.items()), metrics, references=None, test_type=_TEST_TYPES[method], n_samples=num_samples
     )
-    signatures: dict[str, Any]
-    scores: dict[str, Any]
     signatures, scores = test()
     # sacrebleu calls each metric by a name of its own ("chrF2"), in the order they were given.
     own_names = [name for name in scores if name != "System"]
     baseline = next(iter(systems.values()))
     for metric, own_name in zip(metrics, own_names, strict=True):
-        for name, result in zip(systems, scores[own_name], strict=True):
+        results: Any = scores[own_name]
+        for name, result in zip(systems, results, strict=True):
             is_bootstrap = method == "bootstrap"
             # sacrebleu counts only larger differences than the real one, and finds equal outputs surely different.
             p_value = 1.0 if result.p_value is not None and systems[name] == baseline else result.p_value
