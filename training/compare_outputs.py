@@ -17,9 +17,9 @@ from pathlib import Path
 
 from hier_nmt.data.corpora import FORMATS, read_documents
 from hier_nmt.data.documents import ParallelDocument
+from hier_nmt.data.text_files import write_text
 from hier_nmt.evaluation.metrics import score_json
 from hier_nmt.evaluation.significance import compare_translations, comparison_table
-from hier_nmt.evaluation.text_files import write_text
 from hier_nmt.evaluation.translate import read_translations
 
 

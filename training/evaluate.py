@@ -23,9 +23,9 @@ from transformers import AutoModelForSeq2SeqLM
 import hier_nmt  # noqa: F401  (registers the model)
 from hier_nmt.data.corpora import FORMATS, read_documents
 from hier_nmt.data.documents import ParallelDocument
+from hier_nmt.data.text_files import write_text
 from hier_nmt.data.tokenization import load_tokenizers
 from hier_nmt.evaluation.metrics import ScoreReport, score_documents, score_json, score_table
-from hier_nmt.evaluation.text_files import write_text
 from hier_nmt.evaluation.translate import translate_documents
 from hier_nmt.models.document_translation import STRATEGIES
 from hier_nmt.models.working_documents import DecodingStatistics

@@ -21,6 +21,7 @@ from transformers.utils import logging as transformers_logging
 import hier_nmt  # noqa: F401  (registers the model)
 from hier_nmt.data.contrastive_readers import CONTRASTIVE_FORMATS, read_contrastive
 from hier_nmt.data.contrastive_sets import ContrastiveExample
+from hier_nmt.data.text_files import write_text
 from hier_nmt.data.tokenization import load_tokenizers
 from hier_nmt.evaluation.contrastive import (
     NORMALISATIONS,
@@ -35,7 +36,6 @@ from hier_nmt.evaluation.contrastive import (
 )
 from hier_nmt.evaluation.forced_scoring import WindowBuilder
 from hier_nmt.evaluation.metrics import score_json
-from hier_nmt.evaluation.text_files import write_text
 
 
 def parse_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespace:

@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Generates the card of a checkpoint from its training summary and the scores of training/evaluate.py.
+"""Generates the card of a checkpoint from its training summary and what evaluate.py and evaluate_contrastive.py wrote.
 
 python training/make_model_card.py checkpoints/hier-nmt-en-fr model_cards/hier-nmt-en-fr.yaml \
     --evaluation hier-nmt-en-fr:dev:runs/dev/scores.json --output model_cards/hier-nmt-en-fr.md

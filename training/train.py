@@ -12,7 +12,7 @@ import sys
 from collections.abc import Sequence
 
 from hier_nmt.checkpoints import CheckpointError
-from hier_nmt.data.corpora import CorpusError
+from hier_nmt.data.corpus_files import CorpusError
 from hier_nmt.data.features import OverlongSentenceError
 from hier_nmt.recipes import Recipe, RecipeError
 from hier_nmt.runs import (

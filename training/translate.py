@@ -1,27 +1,36 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Translates a text file as one document and prints source and translation, sentence by sentence.
+"""Translates a file of text or documents, and writes the same kind of file: everything in it but the text stays.
 
 python training/translate.py --model checkpoints/hier-nmt-en-fr my.txt --output my.fr.txt
+python training/translate.py --model checkpoints/hier-nmt-en-fr film.en.srt
+
+Plain text, JSON lines, Moses, .heads, an id column, IWSLT, SubRip, TMX, XLIFF, WMT XML, OPUS XML. Plain text is
+printed, and only written where --output names a file. An interrupted run is continued by the same command.
 """
 
 import argparse
-import itertools
+import logging
 import shutil
 import sys
-import textwrap
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import torch
-from transformers import Pipeline, pipeline
-from transformers.utils import logging
 
-import hier_nmt  # noqa: F401  (registers the pipeline)
-from hier_nmt.evaluation.text_files import read_text, write_text
+from hier_nmt.data.formats.registry import FILE_CLASSES, format_of, read_document_file, write_document_file
+from hier_nmt.data.text_files import read_text
+from hier_nmt.evaluation.translate_files import (
+    TranslatedSentence,
+    languages_of,
+    load_pipeline,
+    output_path,
+    printed_lines,
+    translate_file,
+)
 from hier_nmt.models.document_translation import STRATEGIES
+from hier_nmt.models.text_segmentation import segment_text, sentences_by_paragraph
 
 ROOT = Path(__file__).resolve().parent.parent
 SAMPLE = ROOT / "examples" / "sample_document.en.txt"
@@ -30,84 +39,77 @@ SAMPLE = ROOT / "examples" / "sample_document.en.txt"
 def parse_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     """The options of the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("file", nargs="?", default=SAMPLE, help="UTF-8 text; default: the sample document")
+    parser.add_argument("file", nargs="?", type=Path, default=SAMPLE, help="default: the sample document")
     parser.add_argument("--model", default=ROOT / "checkpoints" / "hier-nmt-en-fr", help="checkpoint directory")
-    parser.add_argument("--output", help="file for the translated text alone, paragraphs as in the source")
-    parser.add_argument("--print", choices=["pairs", "columns", "translation"], default="pairs", dest="form")
-    parser.add_argument("--context", metavar="FILE", help="text before this one: read, but not translated")
+    parser.add_argument("--output", type=Path, help="default: printed if plain text, else named by the target language")
+    parser.add_argument(
+        "--format", choices=FILE_CLASSES, help="default: by the name of the file and what it begins with"
+    )
+    parser.add_argument(
+        "--print", choices=["pairs", "columns", "translation"], dest="form", help="default: pairs, of plain text"
+    )
+    parser.add_argument("--context", metavar="FILE", help="text before each document: read, but not translated")
     parser.add_argument("--strategy", choices=STRATEGIES, help="default: what suits the model's windows")
+    parser.add_argument("--anew", action="store_true", help="translate also what has a translation in the file")
     parser.add_argument("--beams", type=int, default=4)
     parser.add_argument("--batch-size", type=int, default=32, help="windows decoded at the same time")
-    parser.add_argument("--source-language", help="for cutting the text into sentences; default: the model's")
+    parser.add_argument("--source-language", help="ISO 639 code; default: the model's")
+    parser.add_argument("--target-language", help="ISO 639 code; default: the model's")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     return parser.parse_args(arguments)
 
 
-def load(options: argparse.Namespace) -> Pipeline:
-    """The pipeline. On a CPU in float32, as only some are faster in bfloat16, and without PyTorch's fused attention,
-    which is slower there for the single query of a decoding step."""
-    logging.disable_progress_bar()
-    on_cpu = options.device == "cpu"
-    dtype: Any = torch.float32 if on_cpu else "auto"
-    attention = {"attn_implementation": "eager" if on_cpu else "sdpa"}
-    if not Path(options.model).is_dir():
-        raise FileNotFoundError(f"there is no checkpoint directory {options.model}")
-    task: Any = "translation"
-    pipe = pipeline(task, model=str(options.model), device=options.device, dtype=dtype, model_kwargs=attention)
-    logging.enable_progress_bar()
-    return pipe
-
-
-def translate(options: argparse.Namespace) -> dict[str, Any]:
-    """The translated text and its sentences."""
-    text = read_text(options.file)
-    if not text.strip():
-        raise ValueError(f"{options.file} is empty")
-    context = None if options.context is None else read_text(options.context)
-    wanted = {"strategy": options.strategy, "source_language": options.source_language, "context": context}
-    return load(options)(
-        text,
-        num_beams=options.beams,
+def translate(options: argparse.Namespace) -> list[TranslatedSentence]:
+    """Translates the file, writes or prints it, and gives its sentences."""
+    kind = options.format or format_of(options.file)
+    context = "" if options.context is None else read_text(options.context)
+    pipe = load_pipeline(options.model, options.device)
+    source, target = languages_of(pipe.model, options.source_language, options.target_language)
+    output = options.output or (None if kind == "text" else output_path(options.file, source, target))
+    partial = None if output is None else output.with_name(f"{output.name}.partial.jsonl")
+    file = read_document_file(options.file, source, target, kind)
+    translated = translate_file(
+        pipe.model,
+        pipe.tokenizer,
+        file,
+        source_language=source,
+        target_language=target,
+        context=sentences_by_paragraph(segment_text(context, source)),
+        anew=options.anew,
+        output_file=partial,
+        strategy=options.strategy,
+        target_tokenizer=pipe.target_tokenizer,
         batch_size=options.batch_size,
-        return_sentences=True,
+        num_beams=options.beams,
         progress=sys.stderr.isatty(),
-        **{name: value for name, value in wanted.items() if value is not None},
-    )[0]
-
-
-def lines_of(output: dict[str, Any], form: str) -> Iterable[str]:
-    """What is printed."""
-    if form == "translation":
-        yield output["translation_text"]
-        return
-    width = (shutil.get_terminal_size((120, 24)).columns - 3) // 2
-    for index, sentences in itertools.groupby(output["sentences"], key=lambda sentence: sentence["paragraph"]):
-        if index:
-            yield ""
-        for sentence in sentences:
-            source, translation = sentence["source"], sentence["translation"]
-            if form == "pairs":
-                yield from (source, f"    {translation}")
-                continue
-            columns = (textwrap.wrap(source, width), textwrap.wrap(translation, width))
-            yield from (f"{left:<{width}} | {right}" for left, right in itertools.zip_longest(*columns, fillvalue=""))
+    )
+    content = file.translated(translated.translations)
+    if output is not None and partial is not None:
+        write_document_file(output, file, content)
+        partial.unlink()
+        print(f"written to {output}", file=sys.stderr)
+    if options.form == "translation":
+        sys.stdout.write(content.decode())
+    elif options.form or kind == "text":
+        width = shutil.get_terminal_size((120, 24)).columns
+        print("\n".join(printed_lines(translated.sentences, options.form or "pairs", width)))
+    return translated.sentences
 
 
 def main() -> int:
-    """Runs the command line; 1 if the input is at fault."""
+    """Runs the command line; 1 if the input is at fault, 130 if it was interrupted."""
     options = parse_arguments()
+    logging.basicConfig(level=logging.WARNING, format="%(message)s")
     start = time.perf_counter()
     try:
-        output = translate(options)
-        if options.output:
-            write_text(options.output, output["translation_text"])
+        sentences = translate(options)
     except (OSError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    for line in lines_of(output, options.form):
-        print(line)
-    seconds = time.perf_counter() - start
-    print(f"{len(output['sentences'])} sentences in {seconds:.0f} seconds", file=sys.stderr)
+    except KeyboardInterrupt:
+        print("interrupted; with --output the same command goes on with what is left", file=sys.stderr)
+        return 130
+    print(f"{len(sentences)} sentences in {time.perf_counter() - start:.0f} seconds", file=sys.stderr)
     return 0
 
 

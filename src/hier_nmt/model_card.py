@@ -10,7 +10,7 @@ from typing import Any
 
 from huggingface_hub import EvalResult, ModelCard, ModelCardData
 
-from .evaluation.text_files import write_text
+from .data.text_files import write_text
 
 UNKNOWN = "unknown"
 SUMMARY_FILE = "training_summary.json"
@@ -24,7 +24,7 @@ class Evaluation:
     Attributes:
         model: name of the model, for the table.
         corpus: name of the corpus.
-        content: what `training/evaluate.py` wrote in `scores.json`.
+        content: what `training/evaluate.py` or `training/evaluate_contrastive.py` wrote.
     """
 
     model: str
@@ -45,6 +45,11 @@ class Evaluation:
         if "reports" not in content:
             raise ValueError(f"{path} holds no scores: it has no key 'reports'")
         return cls(model, corpus, content)
+
+    @property
+    def is_contrastive(self) -> bool:
+        """Whether these are accuracies on a contrastive set, not scores of translations."""
+        return any("accuracies" in report for report in self.content["reports"])
 
 
 @dataclass(frozen=True)
@@ -96,7 +101,8 @@ def model_card(
         target_language=languages[1],
         network=_network_rows(config, summary),
         training=_training_rows(summary),
-        results=results_table(evaluations),
+        results=results_table([item for item in evaluations if not item.is_contrastive]),
+        context=context_table([item for item in evaluations if item.is_contrastive]),
     )
 
 
@@ -125,12 +131,31 @@ def results_table(evaluations: Sequence[Evaluation]) -> str:
     return "\n".join([*lines, "", "Signatures (sacrebleu):", "", *signatures])
 
 
+def context_table(evaluations: Sequence[Evaluation]) -> str:
+    """Markdown table, one row per model, contrastive set and kind of evaluation, with the signatures below it."""
+    reports = [(item, report) for item in evaluations for report in item.content["reports"]]
+    if not reports:
+        return f"Accuracy on contrastive sets: {UNKNOWN}."
+    lines = [
+        "| set | model | evaluation | accuracy | 95 % interval | chance | undecided | examples |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for item, report in reports:
+        overall = report["accuracies"][0]
+        chance = "" if overall["chance"] is None else f"{overall['chance']:.1f}"
+        interval = f"{overall['low']:.1f} to {overall['high']:.1f}"
+        cells = [item.corpus, item.model, report["kind"], f"{overall['accuracy']:.1f}", interval, chance]
+        lines.append(f"| {' | '.join([*cells, str(overall['num_undecided']), str(overall['num_examples'])])} |")
+    signatures = dict.fromkeys(f"- {item.corpus}, {item.model}: `{report['signature']}`" for item, report in reports)
+    return "\n".join([*lines, "", "Signatures:", "", *signatures])
+
+
 def _beams(evaluation: Evaluation) -> str:
     return str(evaluation.content.get("settings", {}).get("beams", UNKNOWN))
 
 
 def _card_data(texts: CardTexts, languages: tuple[str, str], evaluations: Sequence[Evaluation]) -> ModelCardData:
-    own = [item for item in evaluations if item.model == texts.name]
+    own = [item for item in evaluations if item.model == texts.name and not item.is_contrastive]
     results = [
         EvalResult(
             task_type="translation",

@@ -31,8 +31,6 @@ _DERIVED_MODEL_KEYS = {"vocab_size", "decoder_vocab_size", "source_language", "t
     "use_cache",
 }
 _OWN_TRAINING_KEYS = ("init_from", "average_checkpoints", "attn_implementation")
-# Dataset names and hosts are no paths: only files of these formats are looked for.
-_FORMATS_OF_FILES = ("json-lines", "moses", "tab-separated")
 
 
 class RecipeError(ValueError):
@@ -60,7 +58,10 @@ class DataSection:
     source_language: str
     target_language: str
     validation: list[str] = field(default_factory=list)
-    format: Literal["json-lines", "moses", "tab-separated", "dataset"] = "json-lines"
+    format: Literal[
+        "json-lines", "tab-separated", "dataset", "id-column", "tmx", "xliff", "wmt-xml", "opus-xml",
+        "moses", "heads", "iwslt", "srt",
+    ] = "json-lines"  # fmt: skip
     columns: dict[str, Any] | None = None
     skip_bad: bool = False
     overlong: Literal["error", "skip"] = "error"
@@ -221,7 +222,8 @@ class Recipe:
         yield from self._missing_paths()
 
     def _missing_paths(self) -> Iterable[str]:
-        if self.data.format in _FORMATS_OF_FILES:
+        # Names of data sets are no paths.
+        if self.data.format != "dataset":
             for key in ("train", "validation"):
                 for path in getattr(self.data, key):
                     if not Path(path).exists():

@@ -87,10 +87,10 @@ def test_translate_has_other_forms(repository, checkpoint, tmp_path, monkeypatch
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("Caf\u00e9".encode("latin-1"), "in.txt is not UTF-8: byte 3 (0xe9, line 1)"),
-        ("A\nB \u00e9t\u00e9 C".encode("latin-1"), "in.txt is not UTF-8: byte 4 (0xe9, line 2)"),
-        ("A b!".encode("utf-16"), "in.txt is UTF-16, not UTF-8"),
-        (b" \n", "in.txt is empty"),
+        ("Caf\u00e9".encode("latin-1"), "in.txt:1: not UTF-8: byte 3 of the file (0xe9)"),
+        ("A\nB \u00e9t\u00e9 C".encode("latin-1"), "in.txt:2: not UTF-8: byte 4 of the file (0xe9)"),
+        ("A b!".encode("utf-16"), "in.txt: not UTF-8: it is UTF-16"),
+        (b" \n", "in.txt: empty file"),
     ],
 )
 def test_translate_names_what_is_wrong_with_the_file(
@@ -141,3 +141,40 @@ def test_evaluate_names_what_is_wrong(repository, checkpoint, tmp_path, monkeypa
     (tmp_path / "bad.jsonl").write_text(json.dumps({"id": "x", "paragraphs": [{"en": ["A."], "fr": []}]}) + "\n")
     assert run(script(repository, "evaluate"), monkeypatch, checkpoint, str(tmp_path / "bad.jsonl")) == 1
     assert "bad.jsonl:1: uneven sentence lists" in capsys.readouterr().err
+
+
+def test_translate_writes_the_same_kind_of_file(repository, checkpoint, tmp_path, monkeypatch, capsys) -> None:
+    (tmp_path / "film.en.srt").write_text("1\n00:00:01,000 --> 00:00:02,000\nA b!\n")
+    translate = script(repository, "translate")
+    assert run(translate, monkeypatch, tmp_path / "film.en.srt", "--model", checkpoint, "--beams", 1) == 0
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert "film.fr.srt" in output.err
+    assert (tmp_path / "film.fr.srt").read_text().startswith("1\n00:00:01,000 --> 00:00:02,000\n")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["film.en.srt", "film.fr.srt"]
+    assert run(translate, monkeypatch, tmp_path / "film.en.srt", "--model", checkpoint) == 1
+    assert "film.fr.srt exists" in capsys.readouterr().err
+
+
+def test_translate_can_be_interrupted(repository, checkpoint, corpus, tmp_path, monkeypatch, capsys) -> None:
+    translate = script(repository, "translate")
+    own = translate.translate_file
+
+    def interrupt(*arguments, **options):
+        own(*arguments, **options)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(translate, "translate_file", interrupt)
+    output = tmp_path / "out.jsonl"
+    options = [corpus, "--model", checkpoint, "--beams", 1, "--output", output]
+    assert run(translate, monkeypatch, *options) == 130
+    assert "the same command goes on" in capsys.readouterr().err
+    assert not output.exists()
+    partial = tmp_path / "out.jsonl.partial.jsonl"
+    assert len(partial.read_text().splitlines()) == 3
+    monkeypatch.setattr(translate, "translate_file", own)
+    assert run(translate, monkeypatch, *options) == 0
+    assert not partial.exists()
+    written = [json.loads(line) for line in output.read_text().splitlines()]
+    assert [item["id"] for item in written] == ["one", "two"]
+    assert [len(group["fr"]) for group in written[0]["paragraphs"]] == [2, 1]

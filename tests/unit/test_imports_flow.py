@@ -24,7 +24,7 @@ MAY_IMPORT = {
     "evaluation": {"models", "data"},
     "trainer": {"models", "data", "losses"},
     "recipes": {"models", "trainer"},
-    "model_card": {"evaluation", "recipes"},
+    "model_card": {"data", "evaluation", "recipes"},
     "runs": {"models", "data", "trainer", "recipes", "checkpoints", "evaluation", "model_card"},
 }
 # What of `models` the parts that never see a model may read: integers about documents, no network and no config.

@@ -21,6 +21,20 @@ SCORES = {
         }
     ],
 }
+CONTRASTIVE = {
+    "reports": [
+        {
+            "label": "any",
+            "kind": "contrastive",
+            "signature": "contrastive|n:200",
+            "accuracies": [
+                {"group": "all", "num_examples": 200, "accuracy": 52.0, "low": 45.1, "high": 58.8}
+                | {"num_undecided": 3, "chance": 50.0},
+                {"group": "il", "num_examples": 9, "accuracy": 1.0, "low": 0.0, "high": 2.0, "num_undecided": 0},
+            ],
+        }
+    ]
+}
 SUMMARY = {
     "recipe": {"training": {"context_discount": 0.01, "bf16": True, "init_from": "runs/sentence"}},
     "data": {"train": {"num_documents": 3, "num_sentences": 1200, "num_windows": 1200}},
@@ -57,6 +71,15 @@ def test_card_states_data_steps_hardware_seed_and_signed_scores(checkpoint):
         assert line in card.text
     assert card.data.pipeline_tag == "translation"
     assert card.data.language == ["en", "fr"]
+
+
+def test_card_states_accuracies_on_contrastive_sets_with_intervals(checkpoint):
+    evaluations = [Evaluation("tiny", "dev", SCORES), Evaluation("tiny", "anaphora", CONTRASTIVE)]
+    text = model_card(checkpoint, TEXTS, evaluations, TEMPLATE).text
+    assert "| anaphora | tiny | contrastive | 52.0 | 45.1 to 58.8 | 50.0 | 3 | 200 |" in text
+    assert "- anaphora, tiny: `contrastive|n:200`" in text
+    assert "| tiny | dev | prefix |" in text
+    assert "contrastive sets: unknown" in model_card(checkpoint, TEXTS, evaluations[:1], TEMPLATE).text
 
 
 def test_what_is_unknown_is_written_as_unknown(checkpoint):

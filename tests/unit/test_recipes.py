@@ -91,7 +91,7 @@ def test_a_recipe_read_back_from_its_sections_is_the_same(load, tmp_path):
         ("--data.source_language=no", "command line: data.source_language must be str, got bool False"),
         ("--data.train=a.jsonl", "command line: data.train must be list[str], got str 'a.jsonl'"),
         ("--data.overlong=drop", "command line: data.overlong must be 'error' | 'skip', got str 'drop'"),
-        ("--data.format=tmx", "command line: data.format must be 'json-lines' | "),
+        ("--data.format=docx", "command line: data.format must be 'json-lines' | "),
         ("--training.eval_strategy=stpes", "training.eval_strategy must be 'no' | 'steps' | 'epoch', got str 'stpes'"),
         ("--training.learning_rate=fast", "command line: training.learning_rate must be float, got str 'fast'"),
         ("--data.train=[$NO_SUCH_VARIABLE/a]", "data.train: the environment variable '$NO_SUCH_VARIABLE' is not set"),
@@ -167,8 +167,7 @@ def committed_recipes() -> list[Path]:
     return sorted((Path(__file__).parents[2] / "training" / "recipes").rglob("*.yaml"))
 
 
-def test_the_annotated_recipe_names_every_key(repository, monkeypatch):
-    monkeypatch.chdir(repository)
+def test_the_annotated_recipe_names_every_key(repository, tmp_path):
     path = repository / "training" / "recipes" / "en-fr" / "annotated.yaml"
     sections = yaml.safe_load(path.read_text(encoding="utf-8"))
     derived = {
@@ -187,7 +186,10 @@ def test_the_annotated_recipe_names_every_key(repository, monkeypatch):
         if name not in derived and not name.endswith("_token_id")
     }
     assert {"context_discount", "max_tokens_per_batch", "init_from", "average_checkpoints"} <= set(sections["training"])
-    recipe = Recipe.load(path)
+    # The files of its corpus are generated, and not there.
+    (tmp_path / "corpus.jsonl").touch()
+    files = [f"--data.{name}=[{tmp_path / 'corpus.jsonl'}]" for name in ("train", "validation")]
+    recipe = Recipe.load(path, files)
     assert recipe.training_arguments().output_dir == "runs/annotated"
 
 

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from .contrastive_sets import ContrastiveExample, read_contrastive_set, read_lines
-from .corpora import CorpusError
+from .corpus_files import CorpusError
 
 logger = logging.getLogger(__name__)
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .corpora import CorpusError
+from .corpus_files import CorpusError
 
 _STRING_LISTS = ("source_context", "target_context", "targets", "expected_words", "wrong_words")
 _OPTIONAL = ("distance", "expected_words", "wrong_words")

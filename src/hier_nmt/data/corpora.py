@@ -9,10 +9,8 @@ Lines end at "\\n" (or "\\r\\n") only: other line separators of Unicode occur in
 ".gz" are read through gzip.
 """
 
-import gzip
 import json
 import logging
-import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,27 +20,18 @@ from typing import Any
 
 import datasets
 
+from .corpus_files import CorpusError, read_lines
 from .documents import ParallelDocument, SentencePair
+from .formats.reading import read_aligned_file, read_paired_files
+from .formats.registry import PAIRED_FORMATS
 
 logger = logging.getLogger(__name__)
 
-FORMATS = ("json-lines", "moses", "tab-separated", "dataset")
+FORMATS = (
+    *("json-lines", "tab-separated", "dataset", "id-column", "tmx", "xliff", "wmt-xml", "opus-xml"),
+    *PAIRED_FORMATS,
+)
 DOCUMENT_MARK = "<d>"
-
-
-class CorpusError(ValueError):
-    """A corpus that cannot be read; the message is "file:line: reason", the line counted from 1.
-
-    `kind` is the reason without its particulars, as `ReadReport` counts it.
-    """
-
-    def __init__(self, file: str | Path, line: int | None, kind: str, detail: str = "") -> None:
-        self.file, self.line, self.kind, self.detail = str(file), line, kind, detail
-        place = self.file if line is None else f"{self.file}:{line}"
-        super().__init__(f"{place}: {kind}" + (f": {detail}" if detail else ""))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.file, self.line, self.kind, self.detail)
 
 
 @dataclass
@@ -73,7 +62,7 @@ def read_json_lines(
     title is optional: two strings in the order in which the languages stand in the paragraphs, or a string under each
     language.
     """
-    for line, text in _read_lines(path):
+    for line, text in read_lines(path):
         if isinstance(text, CorpusError):
             yield text
         elif text.strip():
@@ -145,28 +134,6 @@ def _pair(source: str, target: str, place: str = "") -> SentencePair:
     return SentencePair(source, target)
 
 
-def _read_lines(path: str | Path) -> Iterator[tuple[int, str | CorpusError]]:
-    """(line number, line without its end) of a file; a line that is not UTF-8 comes as the error that says so."""
-    path = Path(path)
-    line = 0
-    try:
-        with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as file:
-            for line, content in enumerate(file, start=1):
-                yield line, _decode(path, line, content)
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise CorpusError(path, line + 1, "broken gzip file", str(error)) from error
-
-
-def _decode(path: Path, line: int, content: bytes) -> str | CorpusError:
-    content = content.removesuffix(b"\n").removesuffix(b"\r")
-    if line == 1:
-        content = content.removeprefix(b"\xef\xbb\xbf")
-    try:
-        return content.decode("utf-8")
-    except UnicodeDecodeError as error:
-        return CorpusError(path, line, "not UTF-8", f"{error.reason} at byte {error.start} of the line")
-
-
 def read_moses(source_path: str | Path, target_path: str | Path) -> Iterator[ParallelDocument | CorpusError]:
     """The documents of two text files with a sentence on each line, line n of one translating line n of the other.
 
@@ -196,8 +163,8 @@ def read_moses(source_path: str | Path, target_path: str | Path) -> Iterator[Par
 
 def _line_count_mismatch(source_path: Path, target_path: Path) -> CorpusError | None:
     """Files of unequal length are out of step somewhere, so none of their lines can be trusted."""
-    num_source = sum(1 for _ in _read_lines(source_path))
-    num_target = sum(1 for _ in _read_lines(target_path))
+    num_source = sum(1 for _ in read_lines(source_path))
+    num_target = sum(1 for _ in read_lines(target_path))
     if num_source == num_target:
         return None
     shorter = source_path if num_source < num_target else target_path
@@ -207,7 +174,7 @@ def _line_count_mismatch(source_path: Path, target_path: Path) -> CorpusError | 
 
 def _moses_lines(source_path: Path, target_path: Path) -> Iterator[tuple[int, str | CorpusError, str | CorpusError]]:
     """(line number, source, target); a document boundary is an empty string."""
-    for (line, source), (_, target) in zip(_read_lines(source_path), _read_lines(target_path), strict=True):
+    for (line, source), (_, target) in zip(read_lines(source_path), read_lines(target_path), strict=True):
         yield line, _boundary_as_empty(source), _boundary_as_empty(target)
 
 
@@ -246,7 +213,7 @@ def read_tab_separated(path: str | Path) -> Iterator[ParallelDocument | CorpusEr
     The id is the file name and the line number.
     """
     path = Path(path)
-    for line, text in _read_lines(path):
+    for line, text in read_lines(path):
         if isinstance(text, CorpusError):
             yield text
         elif text.strip():
@@ -369,13 +336,14 @@ def read_documents(
     """The documents of a corpus, file after file.
 
     Args:
-        paths: for "json-lines" and "tab-separated" files; for "moses" source and target files in turn; for "dataset"
-            what `load_rows` takes.
-        format: one of the four.
-        source_language, target_language: the keys of the languages, in "json-lines" and in the defaults of `columns`.
+        paths: files; for `PAIRED_FORMATS` source and target files in turn; for "opus-xml" alignment files; for
+            "dataset" what `load_rows` takes.
+        format: one of `FORMATS`; those that are not described here are in `data.formats`.
+        source_language, target_language: ISO 639 codes, by which formats name their languages.
         skip_bad: leaves out what is broken instead of raising CorpusError.
-        columns: for "dataset" only: `source` and `target` (default: "translation.<language>"), `document` and
-            `paragraph` (see `read_dataset`), and `config`, `split` and `streaming` (see `load_rows`).
+        columns: for "wmt-xml" `reference`, the translator (default: the first); for "dataset" `source` and `target`
+            (default: "translation.<language>"), `document` and `paragraph` (see `read_dataset`), and `config`, `split`
+            and `streaming` (see `load_rows`).
         report: is filled while the documents are read.
 
     Raises:
@@ -404,20 +372,34 @@ def _read_items(
     target_language: str,
     columns: Mapping[str, Any] | None,
 ) -> Iterator[ParallelDocument | CorpusError]:
-    if columns and format != "dataset":
-        raise ValueError(f"columns are for the format 'dataset', not for {format!r}")
+    if columns and format not in ("dataset", "wmt-xml"):
+        raise ValueError(f"columns are for the formats 'dataset' and 'wmt-xml', not for {format!r}")
+    if format in PAIRED_FORMATS and len(paths) % 2:
+        raise ValueError(f"{format} files come in pairs (source, target), got {len(paths)}: {list(map(str, paths))}")
+    languages = (source_language, target_language)
     if format == "json-lines":
-        return chain.from_iterable(read_json_lines(path, source_language, target_language) for path in paths)
+        return chain.from_iterable(read_json_lines(path, *languages) for path in paths)
     if format == "tab-separated":
         return chain.from_iterable(read_tab_separated(path) for path in paths)
-    if format == "moses":
-        if len(paths) % 2:
-            raise ValueError(f"moses files come in pairs (source, target), got {len(paths)}: {list(map(str, paths))}")
-        return chain.from_iterable(read_moses(*pair) for pair in zip(paths[::2], paths[1::2], strict=True))
     if format == "dataset":
-        options = _dataset_options(columns, source_language, target_language)
+        options = _dataset_options(columns, *languages)
         return chain.from_iterable(_read_named_dataset(name, options) for name in paths)
+    if format == "moses":
+        return chain.from_iterable(read_moses(*pair) for pair in zip(paths[::2], paths[1::2], strict=True))
+    if format in PAIRED_FORMATS:
+        pairs = zip(paths[::2], paths[1::2], strict=True)
+        return chain.from_iterable(read_paired_files(*pair, format, *languages) for pair in pairs)
+    if format in FORMATS:
+        reference = _reference(columns)
+        return chain.from_iterable(read_aligned_file(path, format, *languages, reference) for path in paths)
     raise ValueError(f"format must be one of {', '.join(FORMATS)}, got {format!r}")
+
+
+def _reference(columns: Mapping[str, Any] | None) -> str | None:
+    unknown = sorted(set(columns or {}) - {"reference"})
+    if unknown:
+        raise ValueError(f"unknown keys in columns: {', '.join(unknown)}; wmt-xml knows 'reference' (a translator)")
+    return (columns or {}).get("reference")
 
 
 def _dataset_options(columns: Mapping[str, Any] | None, source_language: str, target_language: str) -> dict[str, Any]:

@@ -22,7 +22,8 @@ from datasets.fingerprint import Hasher
 from transformers import PreTrainedTokenizerBase
 
 from ..models.document_windows import Window, document_blocks, fit_window, join_window, sliding_windows
-from .corpora import CorpusError, ReadReport, read_documents
+from .corpora import ReadReport, read_documents
+from .corpus_files import CorpusError
 from .documents import ParallelDocument
 from .tokenization import encode_sentences
 

@@ -22,6 +22,7 @@ from ..models.working_documents import DecodingStatistics, SourceDocument, Trans
 logger = logging.getLogger(__name__)
 
 Paragraphs = list[list[str]]
+Document = ParallelDocument | SourceDocument | Sequence[Sequence[str]]
 FILE_FORMAT = "hier_nmt translations 1"
 
 
@@ -32,7 +33,7 @@ class ResumeError(ValueError):
 def translate_documents(
     model: PreTrainedModel,
     tokenizer: PreTrainedTokenizerBase,
-    documents: Iterable[ParallelDocument | Sequence[Sequence[str]]],
+    documents: Iterable[Document],
     strategy: str | None = None,
     *,
     target_tokenizer: PreTrainedTokenizerBase | None = None,
@@ -52,7 +53,8 @@ def translate_documents(
     Args:
         model: an encoder-decoder model.
         tokenizer: of the source language, or of both.
-        documents: parallel documents, of which the source is read, or paragraphs of source sentences.
+        documents: parallel documents, of which the source is read, paragraphs of source sentences, or these with the
+            context before them as `SourceDocument`.
         strategy: `sentence`, `current`, `prefix` or `document`; default: what suits the model's windows.
         target_tokenizer: of the target language, where it is another one.
         window_sentences: K; default: the one the model was trained with.
@@ -120,24 +122,24 @@ def read_translations(path: str | Path, documents: Sequence[ParallelDocument]) -
 
 def _translate_in_groups(
     translator: DocumentTranslator,
-    documents: Iterable[ParallelDocument | Sequence[Sequence[str]]],
+    documents: Iterable[Document],
     group_sentences: int,
     file: "_TranslationFile",
     bar: tqdm,
 ) -> list[TranslatedDocument]:
     """All documents, those that are in the file already taken from there."""
     finished: list[TranslatedDocument] = []
-    group: list[tuple[str | None, Paragraphs]] = []
+    group: list[tuple[str | None, SourceDocument]] = []
     num_waiting = 0
     for index, document in enumerate(documents):
         name, source = _name_and_source(document)
         known = file.known(index, name, source)
         if known is not None:
             finished.append(known)
-            bar.update(_num_sentences(source))
+            bar.update(_num_sentences(document))
             continue
         group.append((name, source))
-        num_waiting += _num_sentences(source)
+        num_waiting += _num_sentences(document)
         if num_waiting >= group_sentences:
             finished += _translate_group(translator, group, file)
             group, num_waiting = [], 0
@@ -145,26 +147,35 @@ def _translate_in_groups(
 
 
 def _translate_group(
-    translator: DocumentTranslator, group: list[tuple[str | None, Paragraphs]], file: "_TranslationFile"
+    translator: DocumentTranslator, group: list[tuple[str | None, SourceDocument]], file: "_TranslationFile"
 ) -> list[TranslatedDocument]:
-    translated = translator.translate([SourceDocument(source) for _, source in group])
+    translated = translator.translate([source for _, source in group])
     for (name, source), document in zip(group, translated, strict=True):
         file.append(name, source, document)
     return translated
 
 
-def _name_and_source(document: ParallelDocument | Sequence[Sequence[str]]) -> tuple[str | None, Paragraphs]:
+def _name_and_source(document: Document) -> tuple[str | None, SourceDocument]:
     if isinstance(document, ParallelDocument):
-        return document.id, document.source_paragraphs
+        return document.id, SourceDocument(document.source_paragraphs)
+    if isinstance(document, SourceDocument):
+        return None, document
     if isinstance(document, str) or any(isinstance(paragraph, str) for paragraph in document):
         raise TypeError(f"a document is a list of paragraphs, each a list of sentences; got {document!r:.80}")
-    return None, [list(paragraph) for paragraph in document]
+    return None, SourceDocument([list(paragraph) for paragraph in document])
 
 
-def _num_sentences(document: ParallelDocument | Sequence[Sequence[str]]) -> int:
+def _num_sentences(document: Document) -> int:
     if isinstance(document, ParallelDocument):
         return document.num_sentences
-    return sum(len(paragraph) for paragraph in document)
+    paragraphs = document.paragraphs if isinstance(document, SourceDocument) else document
+    return sum(len(paragraph) for paragraph in paragraphs)
+
+
+def _source_hash(source: SourceDocument) -> str:
+    """A hash of everything that the translation of a document depends on."""
+    parts = [source.context, source.context_translation] if source.context else []
+    return _text_hash([source.paragraphs, *parts] if parts else source.paragraphs)
 
 
 class _TranslationFile:
@@ -198,19 +209,19 @@ class _TranslationFile:
         if self._file is not None:
             self._file.close()
 
-    def known(self, index: int, name: str | None, source: Paragraphs) -> TranslatedDocument | None:
+    def known(self, index: int, name: str | None, source: SourceDocument) -> TranslatedDocument | None:
         """The document from an earlier run; None if it has not been translated."""
         if index >= len(self._finished):
             return None
         line = self._finished[index]
-        if line["source"] != _text_hash(source):
+        if line["source"] != _source_hash(source):
             raise ResumeError(
                 f"{self.path} holds the translation of another text as document {index} "
                 f"(there {line['id']!r}, now {name!r}); give another output file, or delete this one"
             )
         return TranslatedDocument(line["paragraphs"], DecodingStatistics(**line["statistics"]))
 
-    def append(self, name: str | None, source: Paragraphs, document: TranslatedDocument) -> None:
+    def append(self, name: str | None, source: SourceDocument, document: TranslatedDocument) -> None:
         """Writes a finished document, at once."""
         index = len(self._finished) + self._num_written
         self._num_written += 1
@@ -218,7 +229,7 @@ class _TranslationFile:
             {
                 "document": index,
                 "id": name,
-                "source": _text_hash(source),
+                "source": _source_hash(source),
                 "paragraphs": document.paragraphs,
                 "statistics": asdict(document.statistics),
             }

@@ -24,7 +24,7 @@ from transformers.utils import logging
 
 from .document_translation import DocumentTranslator
 from .long_sentences import sentence_joiner
-from .text_segmentation import Segment, segment_text
+from .text_segmentation import Segment, replace_sentences, segment_text, sentences_by_paragraph
 from .working_documents import DecodingStatistics, SourceDocument, TranslatedDocument
 
 logger = logging.get_logger(__name__)
@@ -187,7 +187,7 @@ class DocumentTranslationPipeline(Pipeline):
         language = source_language or getattr(config, "source_language", None) or _DEFAULT_LANGUAGE
         document = _checked_document(input_)
         segments = segment_text(document["text"], language) if "text" in document else None
-        paragraphs = document["paragraphs"] if segments is None else _paragraphs_of(segments)
+        paragraphs = document["paragraphs"] if segments is None else sentences_by_paragraph(segments)
         translation = document.get("context_translation")
         if translation is not None:
             target_language = getattr(config, "target_language", None) or _DEFAULT_LANGUAGE
@@ -239,14 +239,8 @@ class _Translation:
         paragraphs = self.translated.paragraphs
         if self.prepared.segments is None:
             return "\n\n".join(joiner.join(filter(None, paragraph)) for paragraph in paragraphs)
-        translations = iter([sentence for paragraph in paragraphs for sentence in paragraph])
-        parts: list[str] = []
-        for segment in self.prepared.segments:
-            if segment.is_sentence and parts and parts[-1] and not parts[-1][-1].isspace():
-                # Written without spaces in the source, as Chinese is; the translation needs one.
-                parts.append(joiner)
-            parts.append(next(translations) if segment.is_sentence else segment.text)
-        return "".join(parts)
+        translations = [sentence for paragraph in paragraphs for sentence in paragraph]
+        return replace_sentences(self.prepared.segments, translations, joiner)
 
     def sentences(self) -> list[dict[str, Any]]:
         """Each sentence with its translation and the index of its paragraph."""
@@ -369,20 +363,11 @@ def _context_paragraphs(context: Any, language: str) -> Sequence[Sequence[str]]:
     if context is None:
         return []
     if isinstance(context, str):
-        return _paragraphs_of(segment_text(context, language))
+        return sentences_by_paragraph(segment_text(context, language))
     if isinstance(context, (list, tuple)) and all(isinstance(sentence, str) for sentence in context):
         context = [context]
     _check_paragraphs("context", context)
     return context
-
-
-def _paragraphs_of(segments: Sequence[Segment]) -> list[list[str]]:
-    """The sentences of raw text in their paragraphs."""
-    paragraphs: dict[int, list[str]] = {}
-    for segment in segments:
-        if segment.is_sentence:
-            paragraphs.setdefault(segment.paragraph, []).append(segment.text)
-    return list(paragraphs.values())
 
 
 def _with_context(document: Any, context: Any, context_translation: Any) -> Any:

@@ -3,7 +3,7 @@
 """Raw text as sentences and the white space between them, such that the segments joined are the text again."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 try:
@@ -52,6 +52,33 @@ def segment_text(text: str, language: str) -> list[Segment]:
         for piece in _sentences_and_white_space(line, language):
             segments.append(Segment(piece, not piece.isspace(), max(0, paragraph)))
     return _merge_white_space(segments)
+
+
+def sentences_by_paragraph(segments: Iterable[Segment]) -> list[list[str]]:
+    """The sentences of a text in their paragraphs; those without a sentence are left out."""
+    paragraphs: dict[int, list[str]] = {}
+    for segment in segments:
+        if segment.is_sentence:
+            paragraphs.setdefault(segment.paragraph, []).append(segment.text)
+    return list(paragraphs.values())
+
+
+def replace_sentences(segments: Iterable[Segment], translations: Iterable[str], joiner: str) -> str:
+    """The text of segments with a translation in the place of each sentence, and its white space.
+
+    Args:
+        segments: of the source text.
+        translations: one for each sentence.
+        joiner: what the target language writes between sentences that have nothing between them in the source, as in
+            Chinese.
+    """
+    remaining = iter(translations)
+    parts: list[str] = []
+    for segment in segments:
+        if segment.is_sentence and parts and parts[-1] and not parts[-1][-1].isspace():
+            parts.append(joiner)
+        parts.append(next(remaining) if segment.is_sentence else segment.text)
+    return "".join(parts)
 
 
 def _sentences_and_white_space(line: str, language: str) -> Iterator[str]:

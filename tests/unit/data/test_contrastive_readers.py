@@ -8,7 +8,7 @@ import pytest
 
 from hier_nmt.data.contrastive_readers import read_contrastive
 from hier_nmt.data.contrastive_sets import write_contrastive_set
-from hier_nmt.data.corpora import CorpusError
+from hier_nmt.data.corpus_files import CorpusError
 
 CONTEXT = ["Le chat est là.", "La chatte est là."]
 ANAPHORA = {

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from hier_nmt.data.contrastive_sets import ContrastiveExample, read_contrastive_set, write_contrastive_set
-from hier_nmt.data.corpora import CorpusError
+from hier_nmt.data.corpus_files import CorpusError
 
 CONTENT: dict[str, Any] = {
     "id": "1",

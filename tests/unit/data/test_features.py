@@ -8,7 +8,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import TokenizersBackend
 
 from hier_nmt.data import features
-from hier_nmt.data.corpora import CorpusError
+from hier_nmt.data.corpus_files import CorpusError
 from hier_nmt.data.documents import ParallelDocument, SentencePair
 from hier_nmt.data.features import (
     ClosingTokens,

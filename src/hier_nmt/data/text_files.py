@@ -6,41 +6,48 @@ import codecs
 import os
 from pathlib import Path
 
+from .corpus_files import CorpusError
+
 _OTHER_ENCODINGS = {codecs.BOM_UTF16_LE: "UTF-16", codecs.BOM_UTF16_BE: "UTF-16"}
-
-
-class EncodingError(ValueError):
-    """A file that is not UTF-8; the message names file and byte."""
 
 
 def read_text(path: str | Path) -> str:
     """The text of a UTF-8 file, line ends as they are; a byte order mark in front is left out.
 
     Raises:
-        EncodingError: the file is not UTF-8.
+        CorpusError: the file is not UTF-8.
         OSError: the file cannot be read.
     """
-    content = Path(path).read_bytes()
+    return decode_text(Path(path).read_bytes(), path)
+
+
+def decode_text(content: bytes, path: str | Path) -> str:
+    """The text of the content of a file; `path` names it in errors, see `read_text`."""
     for mark, encoding in _OTHER_ENCODINGS.items():
         if content.startswith(mark):
-            raise EncodingError(f"{path} is {encoding}, not UTF-8: convert it with iconv -f {encoding} -t UTF-8")
+            detail = f"it is {encoding}: convert it with iconv -f {encoding} -t UTF-8"
+            raise CorpusError(path, None, "not UTF-8", detail)
     try:
         return content.decode("utf-8").removeprefix("\ufeff")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise EncodingError(
-            f"{path} is not UTF-8: byte {error.start} (0x{content[error.start]:02x}, line {line}): {error.reason}; "
-            f"if it is Latin-1, convert it with iconv -f LATIN1 -t UTF-8"
-        ) from error
+        detail = f"byte {error.start} of the file (0x{content[error.start]:02x}): {error.reason}"
+        hint = "if it is Latin-1, convert it with iconv -f LATIN1 -t UTF-8"
+        raise CorpusError(path, line, "not UTF-8", f"{detail}; {hint}") from error
 
 
 def write_text(path: str | Path, text: str) -> None:
     """Writes a UTF-8 file, which at no time is there half."""
+    write_bytes(path, text.encode("utf-8", "replace"))
+
+
+def write_bytes(path: str | Path, content: bytes) -> None:
+    """Writes a file, which at no time is there half."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        temporary.write_bytes(text.encode("utf-8", "replace"))
+        temporary.write_bytes(content)
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)

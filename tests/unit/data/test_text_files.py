@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 import pytest
 
-from hier_nmt.evaluation.text_files import EncodingError, read_text, write_text
+from hier_nmt.data.corpus_files import CorpusError
+from hier_nmt.data.text_files import read_text, write_text
 
 
 def test_text_comes_back_exactly(tmp_path) -> None:
@@ -19,7 +20,7 @@ def test_a_byte_order_mark_is_no_text(tmp_path) -> None:
 
 def test_the_byte_is_counted_from_the_start_of_the_file(tmp_path) -> None:
     (tmp_path / "a.txt").write_bytes(b"\xef\xbb\xbfab\xff")
-    with pytest.raises(EncodingError, match=r"byte 5 \(0xff, line 1\)"):
+    with pytest.raises(CorpusError, match=r"a.txt:1: not UTF-8: byte 5 of the file \(0xff\)"):
         read_text(tmp_path / "a.txt")
 
 

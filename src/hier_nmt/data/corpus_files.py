@@ -1,0 +1,67 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Corpus files as bytes or lines, and the error that says what is wrong with one.
+
+Lines end at "\\n" (or "\\r\\n") only: other line separators of Unicode occur inside sentences. Files whose name ends in
+".gz" are read through gzip.
+"""
+
+import gzip
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+
+class CorpusError(ValueError):
+    """A corpus that cannot be read; the message is "file:line: reason", the line counted from 1.
+
+    `kind` is the reason without its particulars, as `ReadReport` counts it.
+    """
+
+    def __init__(self, file: str | Path, line: int | None, kind: str, detail: str = "") -> None:
+        self.file, self.line, self.kind, self.detail = str(file), line, kind, detail
+        place = self.file if line is None else f"{self.file}:{line}"
+        super().__init__(f"{place}: {kind}" + (f": {detail}" if detail else ""))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.file, self.line, self.kind, self.detail)
+
+
+def read_bytes(path: str | Path) -> bytes:
+    """The content of a file.
+
+    Raises:
+        CorpusError: an empty file, or broken compression.
+        OSError: the file cannot be read.
+    """
+    path = Path(path)
+    try:
+        content = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise CorpusError(path, None, "broken gzip file", str(error)) from error
+    if not content.strip():
+        raise CorpusError(path, None, "empty file")
+    return content
+
+
+def read_lines(path: str | Path) -> Iterator[tuple[int, str | CorpusError]]:
+    """(line number, line without its end) of a file; a line that is not UTF-8 comes as the error that says so."""
+    path = Path(path)
+    line = 0
+    try:
+        with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as file:
+            for line, content in enumerate(file, start=1):
+                yield line, _decode(path, line, content)
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise CorpusError(path, line + 1, "broken gzip file", str(error)) from error
+
+
+def _decode(path: Path, line: int, content: bytes) -> str | CorpusError:
+    content = content.removesuffix(b"\n").removesuffix(b"\r")
+    if line == 1:
+        content = content.removeprefix(b"\xef\xbb\xbf")
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        return CorpusError(path, line, "not UTF-8", f"{error.reason} at byte {error.start} of the line")

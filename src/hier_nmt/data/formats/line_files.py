@@ -1,0 +1,240 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Files with a text on each line: plain text, Moses, documents marked by a `.heads` file, an id column or IWSLT's tags.
+
+Lines end at "\\n" (or "\\r\\n") only.
+"""
+
+import re
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Self
+
+from ..corpus_files import CorpusError, read_bytes
+from ..documents import ParallelDocument
+from ..text_files import decode_text
+from .document_file import DocumentFile, Translations, Unit, UnitDocument
+
+DOCUMENT_MARK = "<d>"
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line that holds a text, at its index in the file."""
+
+    index: int
+    text: str
+    target: str | None = None
+
+
+class LineFile(DocumentFile):
+    """A file whose texts stand on lines of their own; subclasses say which lines, and which documents they make."""
+
+    def __init__(self, path: Path | None, text: str) -> None:
+        lines = text.split("\n")
+        # What follows the last newline is no line, if it is nothing.
+        self._end = "\n" if lines[-1] == "" else ""
+        self._lines = lines[: len(lines) - len(self._end)]
+        self._path = path
+        documents = list(self._documents())
+        self._indices = [[line.index for group in groups for line in group] for _, groups in documents]
+        super().__init__(path, [UnitDocument(name, _units(groups)) for name, groups in documents])
+
+    @classmethod
+    def read(cls, path: str | Path, source_language: str, target_language: str) -> Self:
+        text = decode_text(read_bytes(path), path)
+        return cls(Path(path), text)
+
+    @abstractmethod
+    def _documents(self) -> Iterator[tuple[str, list[list[Line]]]]:
+        """(id, paragraphs of lines) of each document."""
+
+    def translated(self, translations: Translations) -> bytes:
+        lines = list(self._lines)
+        for indices, texts in zip(self._indices, translations, strict=True):
+            for index, text in zip(indices, texts, strict=True):
+                lines[index] = self._translated_line(lines[index], text.replace("\n", " "))
+        return ("\n".join(lines) + self._end).encode("utf-8", "replace")
+
+    def _translated_line(self, line: str, translation: str) -> str:
+        """The line with the translation in the place of its text."""
+        start = len(line) - len(line.lstrip())
+        return f"{line[:start]}{translation}{line[len(line.rstrip()) :]}"
+
+    def _name(self, index: int) -> str:
+        return f"{self._path.name if self._path else 'text'}:{index + 1}"
+
+    def _texts(self, start: int, stop: int) -> list[Line]:
+        lines = enumerate(self._lines[start:stop], start=start)
+        return [Line(index, line.strip()) for index, line in lines if line.strip()]
+
+
+def _units(groups: Sequence[Sequence[Line]]) -> tuple[tuple[Unit, ...], ...]:
+    return tuple(tuple(Unit(line.text, line.target, line.index + 1) for line in group) for group in groups)
+
+
+class TextFile(LineFile):
+    """Plain text: one document, each line that is not blank a paragraph."""
+
+    @classmethod
+    def new(cls, documents: Sequence[ParallelDocument], source_language: str, target_language: str) -> "TextFile":
+        """One document: a sentence on each line, a blank line between paragraphs."""
+        if len(documents) != 1:
+            raise ValueError(f"a text file holds one document, got {len(documents)}")
+        return cls(None, "\n".join("".join(f"{text}\n" for text in group) for group in documents[0].source_paragraphs))
+
+    def _documents(self) -> Iterator[tuple[str, list[list[Line]]]]:
+        lines = self._texts(0, len(self._lines))
+        if lines:
+            yield self._name(0), [[line] for line in lines]
+
+
+class MosesFile(LineFile):
+    """A sentence on each line; blank lines, or lines `<d>`, between documents."""
+
+    @classmethod
+    def new(cls, documents: Sequence[ParallelDocument], source_language: str, target_language: str) -> "MosesFile":
+        return cls(None, "\n".join("".join(f"{line}\n" for line in item.source_sentences) for item in documents))
+
+    def _documents(self) -> Iterator[tuple[str, list[list[Line]]]]:
+        numbered = enumerate(self._lines)
+        for is_text, group in groupby(numbered, key=lambda item: item[1].strip() not in ("", DOCUMENT_MARK)):
+            if is_text:
+                lines = [Line(index, line.strip()) for index, line in group]
+                yield self._name(lines[0].index), [lines]
+
+
+class HeadsFile(LineFile):
+    """A sentence on each line, and a `.heads` file with the line on which each document starts.
+
+    The heads are integers, one on a line, counted from 0 or (where the first is 1) from 1. They stand in the file with
+    the same name and ".heads" behind it or in the place of its ending.
+    """
+
+    def __init__(self, path: Path | None, text: str, heads: Sequence[int] = (0,)) -> None:
+        num_lines = text.count("\n") + (not text.endswith("\n"))
+        self.heads = list(heads) if path is None else _read_heads(path, num_lines)
+        super().__init__(path, text)
+
+    @classmethod
+    def new(cls, documents: Sequence[ParallelDocument], source_language: str, target_language: str) -> "HeadsFile":
+        lines: list[str] = []
+        heads = []
+        for document in documents:
+            heads.append(len(lines))
+            lines += document.source_sentences
+        return cls(None, "".join(f"{line}\n" for line in lines), heads)
+
+    def companions(self) -> dict[str, bytes]:
+        return {".heads": "".join(f"{head}\n" for head in self.heads).encode()}
+
+    def _documents(self) -> Iterator[tuple[str, list[list[Line]]]]:
+        for start, stop in zip(self.heads, [*self.heads[1:], len(self._lines)], strict=True):
+            lines = self._texts(start, stop)
+            if len(lines) < stop - start:
+                blank = next(index for index in range(start, stop) if not self._lines[index].strip())
+                raise CorpusError(self._path or "", blank + 1, "empty sentence")
+            yield self._name(start), [lines]
+
+
+def _read_heads(path: Path, num_lines: int) -> list[int]:
+    """The indices of the first lines of the documents, from 0."""
+    plain = path.with_name(path.name.removesuffix(".gz"))
+    candidates = [plain.with_name(f"{plain.name}.heads"), plain.with_suffix(".heads")]
+    heads_path = next((one for one in candidates if one.is_file()), None)
+    if heads_path is None:
+        names = " or ".join(one.name for one in candidates)
+        raise CorpusError(path, None, "no .heads file", f"there is no {names} beside it")
+    heads: list[int] = []
+    for number, line in enumerate(decode_text(read_bytes(heads_path), heads_path).splitlines(), start=1):
+        if not line.strip().isdecimal():
+            raise CorpusError(heads_path, number, "not a line number", repr(line))
+        heads.append(int(line))
+        if len(heads) > 1 and heads[-1] <= heads[-2]:
+            raise CorpusError(heads_path, number, "line numbers that do not grow", f"{heads[-1]} after {heads[-2]}")
+    if not heads or heads[0] > 1:
+        found = f"it starts with {heads[0]}" if heads else "it is empty"
+        raise CorpusError(heads_path, 1, "no head for the first line", f"0 or 1; {found}")
+    heads = [head - heads[0] for head in heads]
+    if heads[-1] >= num_lines:
+        detail = f"{path.name} has {num_lines} lines"
+        raise CorpusError(heads_path, len(heads), "a line number past the end", detail)
+    return heads
+
+
+class IdColumnFile(LineFile):
+    """Lines `document id TAB source [TAB target]`; neighbouring lines with the same id are a document."""
+
+    @classmethod
+    def new(cls, documents: Sequence[ParallelDocument], source_language: str, target_language: str) -> "IdColumnFile":
+        rows = [(item.id, sentence) for item in documents for sentence in item.source_sentences]
+        return cls(None, "".join(f"{_without_tabs(name)}\t{_without_tabs(sentence)}\n" for name, sentence in rows))
+
+    def _documents(self) -> Iterator[tuple[str, list[list[Line]]]]:
+        seen: set[str] = set()
+        rows = [self._row(index, line) for index, line in enumerate(self._lines) if line.strip()]
+        for name, group in groupby(rows, key=lambda row: row[0]):
+            lines = [line for _, line in group]
+            if name in seen:
+                detail = f"{name!r}: sort the lines by document"
+                raise CorpusError(self._path or "", lines[0].index + 1, "document in several places", detail)
+            seen.add(name)
+            yield name, [lines]
+
+    def _row(self, index: int, line: str) -> tuple[str, Line]:
+        fields = [field.strip() for field in line.split("\t")]
+        if len(fields) < 2:
+            raise CorpusError(self._path or "", index + 1, "no tab between document id and source")
+        if not fields[0] or not fields[1]:
+            missing = "document id" if not fields[0] else "source"
+            raise CorpusError(self._path or "", index + 1, "empty column", missing)
+        return fields[0], Line(index, fields[1], fields[2] if len(fields) > 2 else None)
+
+    def _translated_line(self, line: str, translation: str) -> str:
+        fields = line.split("\t")
+        return "\t".join([*fields[:2], _without_tabs(translation), *fields[3:]])
+
+
+def _without_tabs(text: str) -> str:
+    return " ".join(text.split())
+
+
+_IWSLT_TAG = re.compile(
+    r"\s*</?(url|keywords|speaker|talkid|title|description|reviewer|translator|doc|content|file|head|transcript|"
+    r"translation|mtsource|dtd|wordnum|videopath|date)\b[^>]*>",
+    re.IGNORECASE,
+)
+_IWSLT_ID = re.compile(r"<talkid>\s*(.*?)\s*</talkid>|<doc\b[^>]*\bdocid\s*=\s*\"([^\"]*)\"", re.IGNORECASE)
+
+
+class IwsltFile(LineFile):
+    """The training files of IWSLT: lines with tags such as `<talkid>` between documents of a sentence on each line.
+
+    They are no XML. The text inside of tags, such as the title, belongs to no document and stays as it is.
+    """
+
+    @classmethod
+    def new(cls, documents: Sequence[ParallelDocument], source_language: str, target_language: str) -> "IwsltFile":
+        lines = []
+        for document in documents:
+            lines += [f"<talkid>{document.id}</talkid>", *document.source_sentences]
+        return cls(None, "".join(f"{line}\n" for line in lines))
+
+    def _documents(self) -> Iterator[tuple[str, list[list[Line]]]]:
+        name = None
+        seen: set[str] = set()
+        numbered = enumerate(self._lines)
+        for is_tag, group in groupby(numbered, key=lambda item: bool(_IWSLT_TAG.match(item[1]))):
+            lines = [Line(index, line.strip()) for index, line in group if line.strip()]
+            if is_tag:
+                ids = [match[1] or match[2] for line in lines for match in _IWSLT_ID.finditer(line.text)]
+                name = ids[-1] if ids else None
+            elif lines:
+                number = self._name(lines[0].index)
+                # Two parts of one talk, or a talk without id, are told apart by the line.
+                unique = number if not name or name in seen else name
+                seen.add(unique)
+                yield unique, [lines]

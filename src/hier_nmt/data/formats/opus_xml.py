@@ -1,0 +1,189 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The XML of OPUS (Tiedemann 2012): documents of `<s>`, and alignment files that link the sentences of two of them.
+
+`opustools` (`pip install opustools`) downloads both; it is not needed to read them. The documents are looked for beside
+the alignment file: under the names it has for them, also in folders `raw` and `xml`, and in zip archives as OPUS has
+them.
+"""
+
+import gzip
+import zipfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from lxml import etree
+
+from ..corpus_files import CorpusError
+from ..documents import ParallelDocument, SentencePair
+from .document_file import DocumentFile, Translations, Unit, UnitDocument
+from .xml_files import (
+    Element,
+    clear,
+    descendants,
+    line_of,
+    local_name,
+    parse_xml,
+    parse_xml_content,
+    same_language,
+    valid_text,
+    xml_bytes,
+)
+
+
+class OpusXmlFile(DocumentFile):
+    """A document of one language."""
+
+    def __init__(self, path: Path | None, tree: Any) -> None:
+        self._tree = tree
+        self._sentences = [one for one in descendants(tree.getroot(), "s") if _text(one)]
+        groups: dict[Element, list[Unit]] = {}
+        for sentence in self._sentences:
+            groups.setdefault(sentence.getparent(), []).append(Unit(_text(sentence), None, line_of(sentence)))
+        name = path.name if path else tree.getroot().get("id") or "document"
+        super().__init__(path, [UnitDocument(name, tuple(map(tuple, groups.values())))] if groups else [])
+
+    @classmethod
+    def read(cls, path: str | Path, source_language: str, target_language: str) -> "OpusXmlFile":
+        tree = parse_xml(path)
+        root = tree.getroot()
+        if local_name(root) == "cesAlign":
+            raise CorpusError(path, line_of(root), "an alignment file", "it has no text: give one of its documents")
+        return cls(Path(path), tree)
+
+    @classmethod
+    def new(cls, documents: Sequence[ParallelDocument], source_language: str, target_language: str) -> "OpusXmlFile":
+        """A file of one document, as OPUS has it; the alignment is `alignment_bytes`."""
+        if len(documents) != 1:
+            raise ValueError(f"an OPUS XML file holds one document, got {len(documents)}")
+        root = etree.Element("text")
+        number = 0
+        for index, sentences in enumerate(documents[0].source_paragraphs, start=1):
+            paragraph = etree.SubElement(root, "p", id=str(index))
+            for sentence in sentences:
+                number += 1
+                etree.SubElement(paragraph, "s", id=str(number)).text = valid_text(sentence)
+        etree.indent(root)
+        return cls(None, etree.ElementTree(root))
+
+    def translated(self, translations: Translations) -> bytes:
+        """The same document in the other language, sentence ids as they were."""
+        for sentence, text in zip(self._sentences, translations[0], strict=True):
+            clear(sentence)
+            sentence.text = valid_text(text)
+        return xml_bytes(self._tree)
+
+    def sentences_by_id(self) -> dict[str, str]:
+        """The text of each sentence."""
+        return {sentence.get("id", ""): _text(sentence) for sentence in self._sentences}
+
+
+def alignment_bytes(documents: Sequence[tuple[str, str, int]]) -> bytes:
+    """An alignment file that links sentence n of one document with sentence n of the other.
+
+    Args:
+        documents: (path of the source document, path of the target document, number of sentences).
+    """
+    root = etree.Element("cesAlign", version="1.0")
+    for source, target, num_sentences in documents:
+        group = etree.SubElement(root, "linkGrp", targType="s", fromDoc=source, toDoc=target)
+        for number in range(1, num_sentences + 1):
+            etree.SubElement(group, "link", id=f"SL{number}", xtargets=f"{number};{number}")
+    etree.indent(root)
+    return xml_bytes(etree.ElementTree(root))
+
+
+def read_opus_alignment(
+    path: str | Path, source_language: str, target_language: str
+) -> Iterator[ParallelDocument | CorpusError]:
+    """The documents that an alignment file links, in the order of the languages or the other.
+
+    Several sentences of one link are joined; sentences that are linked with nothing are in no document.
+    """
+    path = Path(path)
+    root = parse_xml(path).getroot()
+    if local_name(root) != "cesAlign":
+        yield CorpusError(path, line_of(root), "no alignment file", f"the root is <{local_name(root)}>, not <cesAlign>")
+        return
+    documents = _Documents(path)
+    for group in descendants(root, "linkGrp"):
+        try:
+            yield from _linked(path, group, documents, source_language, target_language)
+        except CorpusError as error:
+            yield error
+
+
+def _linked(
+    path: Path, group: Element, documents: "_Documents", source_language: str, target_language: str
+) -> Iterator[ParallelDocument]:
+    names = [group.get("fromDoc"), group.get("toDoc")]
+    if None in names:
+        raise CorpusError(path, line_of(group), "missing attribute", "<linkGrp> needs fromDoc and toDoc")
+    folders = [name.split("/")[0] for name in names]
+    is_reversed = same_language(folders[0], target_language) and same_language(folders[1], source_language)
+    sides = [documents.sentences(name, line_of(group)) for name in names]
+    paragraph = []
+    for link in descendants(group, "link"):
+        ids = (link.get("xtargets") or "").split(";")
+        if len(ids) != 2:
+            detail = f"{link.get('xtargets')!r} has not the form 'ids;ids'"
+            raise CorpusError(path, line_of(link), "bad link", detail)
+        texts = [_joined(path, link, names[side], sides[side], ids[side].split()) for side in (0, 1)]
+        if all(texts):
+            paragraph.append(SentencePair(*(texts[::-1] if is_reversed else texts)))
+    if paragraph:
+        yield ParallelDocument(names[1] if is_reversed else names[0], (tuple(paragraph),))
+
+
+def _joined(path: Path, link: Element, name: str, sentences: dict[str, str], ids: list[str]) -> str:
+    unknown = [one for one in ids if one not in sentences]
+    if unknown:
+        raise CorpusError(path, line_of(link), "unknown sentence", f"{unknown[0]!r} is not in {name}")
+    return " ".join(sentences[one] for one in ids)
+
+
+class _Documents:
+    """The documents beside an alignment file."""
+
+    def __init__(self, alignment: Path) -> None:
+        self._alignment = alignment
+        folder = alignment.parent
+        self._folders = [folder, *(folder / name for name in ("raw", "xml")), folder.parent]
+        self._archives = sorted(folder.glob("*.zip"))
+
+    def sentences(self, name: str, line: int | None) -> dict[str, str]:
+        """Sentence id -> text of the document that the alignment file calls `name`."""
+        plain = name.removesuffix(".gz")
+        for folder in self._folders:
+            for path in (folder / name, folder / plain):
+                # A name that leads out of the corpus is no name of a document.
+                if path.is_file() and path.resolve().is_relative_to(folder.resolve()):
+                    return OpusXmlFile(path, parse_xml(path)).sentences_by_id()
+        for archive in self._archives:
+            content = _in_archive(archive, plain)
+            if content is not None:
+                place = Path(f"{archive}/{plain}")
+                return OpusXmlFile(place, parse_xml_content(content, place)).sentences_by_id()
+        detail = f"{name} is not beside this file, nor in a folder raw or xml, nor in a zip archive there"
+        raise CorpusError(self._alignment, line, "missing document", detail)
+
+
+def _in_archive(archive: Path, name: str) -> bytes | None:
+    """The content of the file whose path in the archive ends in the name."""
+    try:
+        with zipfile.ZipFile(archive) as opened:
+            for entry in opened.namelist():
+                if f"/{entry}".removesuffix(".gz").endswith(f"/{name}"):
+                    content = opened.read(entry)
+                    return gzip.decompress(content) if entry.endswith(".gz") else content
+    except zipfile.BadZipFile as error:
+        raise CorpusError(archive, None, "broken zip archive", str(error)) from error
+    return None
+
+
+def _text(sentence: Element) -> str:
+    """The text of a sentence; that of tokenised documents is their tokens with spaces between."""
+    tokens = list(descendants(sentence, "w"))
+    parts = [token.text or "" for token in tokens] if tokens else sentence.itertext()
+    return " ".join((" " if tokens else "").join(parts).split())

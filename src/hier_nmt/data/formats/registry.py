@@ -1,0 +1,147 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Which format a file has, and corpora of every format written."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from lxml import etree
+
+from ..corpus_files import CorpusError, read_bytes
+from ..documents import ParallelDocument
+from ..text_files import write_bytes
+from .document_file import DocumentFile
+from .json_lines import JsonLinesFile
+from .line_files import HeadsFile, IdColumnFile, IwsltFile, MosesFile, TextFile
+from .opus_xml import OpusXmlFile, alignment_bytes
+from .subtitles import SrtFile
+from .tmx import TmxFile
+from .wmt_xml import WmtXmlFile
+from .xliff import XliffFile
+
+FILE_CLASSES: dict[str, type[DocumentFile]] = {
+    "text": TextFile,
+    "json-lines": JsonLinesFile,
+    "moses": MosesFile,
+    "heads": HeadsFile,
+    "id-column": IdColumnFile,
+    "iwslt": IwsltFile,
+    "srt": SrtFile,
+    "tmx": TmxFile,
+    "xliff": XliffFile,
+    "wmt-xml": WmtXmlFile,
+    "opus-xml": OpusXmlFile,
+}
+# Formats in which a file has one language, so that a corpus is pairs of files.
+PAIRED_FORMATS = ("moses", "heads", "iwslt", "srt")
+_BY_ENDING = {
+    ".jsonl": "json-lines",
+    ".json": "json-lines",
+    ".tsv": "id-column",
+    ".srt": "srt",
+    ".tmx": "tmx",
+    ".xlf": "xliff",
+    ".xliff": "xliff",
+}
+_BY_ROOT = {"dataset": "wmt-xml", "tmx": "tmx", "xliff": "xliff", "document": "opus-xml", "text": "opus-xml"}
+
+
+def format_of(path: str | Path) -> str:
+    """The format that a file to translate has, by its ending, or by what it begins with; else "text".
+
+    Raises:
+        CorpusError: an XML file of another kind.
+    """
+    path = Path(path)
+    ending = path.with_name(path.name.removesuffix(".gz")).suffix.lower()
+    if ending in _BY_ENDING:
+        return _BY_ENDING[ending]
+    start = read_bytes(path)[:100_000].lstrip(b"\xef\xbb\xbf \t\r\n")
+    if ending == ".xml" or start.startswith(b"<?xml"):
+        return _format_of_xml(path, start)
+    if b"<talkid>" in start:
+        return "iwslt"
+    return "text"
+
+
+def _format_of_xml(path: Path, start: bytes) -> str:
+    parser = etree.XMLPullParser(events=("start",), resolve_entities=False, no_network=True)
+    try:
+        parser.feed(start)
+        root = next((etree.QName(element).localname for _, element in parser.read_events()), "")
+    except etree.XMLSyntaxError as error:
+        raise CorpusError(path, error.lineno, "not well-formed XML", error.msg or "") from error
+    if root not in _BY_ROOT:
+        known = ", ".join(f"<{name}>" for name in _BY_ROOT)
+        raise CorpusError(path, None, "unknown kind of XML", f"the root is <{root}>; known are {known}")
+    return _BY_ROOT[root]
+
+
+def read_document_file(
+    path: str | Path, source_language: str, target_language: str, format: str | None = None
+) -> DocumentFile:
+    """The documents of a file to translate.
+
+    Args:
+        path: the file.
+        source_language, target_language: ISO 639 codes, for formats that hold several languages.
+        format: one of `FILE_CLASSES`; default: see `format_of`.
+
+    Raises:
+        CorpusError: what is wrong with the file.
+        OSError: it cannot be read.
+    """
+    return FILE_CLASSES[format or format_of(path)].read(path, source_language, target_language)
+
+
+def write_documents(
+    paths: Sequence[str | Path],
+    format: str,
+    documents: Sequence[ParallelDocument],
+    source_language: str,
+    target_language: str,
+) -> None:
+    """Writes parallel documents in one of `FILE_CLASSES`.
+
+    Args:
+        paths: one file that holds both languages; for `PAIRED_FORMATS` and "text" a file for each language; for
+            "opus-xml" the alignment file, beside which the folders of the languages are made.
+        format: what is written.
+        documents: what is in it. "srt" and "text" take one document.
+        source_language, target_language: ISO 639 codes.
+    """
+    if format not in FILE_CLASSES:
+        raise ValueError(f"format must be one of {', '.join(FILE_CLASSES)}, got {format!r}")
+    num_paths = 2 if format in (*PAIRED_FORMATS, "text") else 1
+    if len(paths) != num_paths:
+        raise ValueError(f"{format} takes {num_paths} path(s), got {len(paths)}: {list(map(str, paths))}")
+    if format == "opus-xml":
+        _write_opus(Path(paths[0]), documents, source_language, target_language)
+        return
+    file = FILE_CLASSES[format].new(documents, source_language, target_language)
+    targets = [item.target_sentences for item in documents]
+    contents = [file.with_reference(targets) if isinstance(file, WmtXmlFile) else file.translated(targets)]
+    if num_paths == 2:
+        contents.insert(0, file.translated([item.source_sentences for item in documents]))
+    for path, content in zip(paths, contents, strict=True):
+        write_document_file(path, file, content)
+
+
+def write_document_file(path: str | Path, file: DocumentFile, content: bytes) -> None:
+    """Writes the content of a file, and what belongs beside it, at no time half."""
+    for ending, companion in file.companions().items():
+        write_bytes(f"{path}{ending}", companion)
+    write_bytes(path, content)
+
+
+def _write_opus(
+    alignment: Path, documents: Sequence[ParallelDocument], source_language: str, target_language: str
+) -> None:
+    links = []
+    for number, document in enumerate(documents, start=1):
+        names = [f"{language}/{number:06}.xml" for language in (source_language, target_language)]
+        for name, texts in zip(names, (document.source_sentences, document.target_sentences), strict=True):
+            file = OpusXmlFile.new([document], source_language, target_language)
+            write_bytes(alignment.parent / name, file.translated([texts]))
+        links.append((names[0], names[1], document.num_sentences))
+    write_bytes(alignment, alignment_bytes(links))

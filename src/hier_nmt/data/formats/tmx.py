@@ -1,0 +1,137 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""TMX 1.4 (Translation Memory eXchange, LISA OSCAR / GALA): `<tu>` with a `<tuv>` for each language.
+
+TMX has no element for a document. Neighbouring units with the same property of a document or file (`x-document`, and
+others as tools write them) are one; without such a property the whole file is.
+"""
+
+from collections.abc import Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from lxml import etree
+
+from ..corpus_files import CorpusError
+from ..documents import ParallelDocument
+from .document_file import DocumentFile, Translations, Unit, UnitDocument
+from .xml_files import (
+    XML_LANGUAGE,
+    Element,
+    TaggedText,
+    child,
+    children,
+    clear,
+    descendants,
+    line_of,
+    local_name,
+    parse_xml,
+    readable,
+    same_language,
+    valid_text,
+    xml_bytes,
+)
+
+# Elements that hold codes of the original file instead of text.
+_CODES = ("bpt", "ept", "ph", "it", "ut")
+_DOCUMENT_PROPERTIES = ("document", "x-document", "x-doc", "x-docid", "file", "x-file", "x-filename", "x-source-file")
+
+
+class TmxFile(DocumentFile):
+    """A translation memory."""
+
+    def __init__(self, path: Path | None, tree: Any, source_language: str, target_language: str) -> None:
+        self._tree = tree
+        self._languages = (source_language, target_language)
+        units = [unit for unit in descendants(tree.getroot(), "tu") if self._source(unit)]
+        self._units: list[list[Element]] = []
+        documents = []
+        for name, group in groupby(units, key=_document_name):
+            self._units.append(list(group))
+            paragraph = tuple(map(self._unit, self._units[-1]))
+            documents.append(UnitDocument(name or (path.name if path else "memory"), (paragraph,)))
+        if path is not None and not documents:
+            found = sorted({_language(variant) or "?" for variant in descendants(tree.getroot(), "tuv")})
+            detail = f"there is no unit in {source_language!r}; languages: {', '.join(found) or 'none'}"
+            raise CorpusError(path, None, "empty corpus", detail)
+        super().__init__(path, documents)
+
+    @classmethod
+    def read(cls, path: str | Path, source_language: str, target_language: str) -> "TmxFile":
+        tree = parse_xml(path)
+        if local_name(tree.getroot()) != "tmx":
+            raise CorpusError(path, line_of(tree.getroot()), "not TMX", f"the root is <{local_name(tree.getroot())}>")
+        return cls(Path(path), tree, source_language, target_language)
+
+    @classmethod
+    def new(cls, documents: Sequence[ParallelDocument], source_language: str, target_language: str) -> "TmxFile":
+        root = etree.Element("tmx", version="1.4")
+        etree.SubElement(
+            root,
+            "header",
+            {
+                "creationtool": "hier_nmt",
+                "creationtoolversion": "1",
+                "segtype": "sentence",
+                "o-tmf": "hier_nmt",
+                "adminlang": "en",
+                "srclang": source_language,
+                "datatype": "plaintext",
+            },
+        )
+        body = etree.SubElement(root, "body")
+        for document in documents:
+            for sentence in document.source_sentences:
+                unit = etree.SubElement(body, "tu")
+                etree.SubElement(unit, "prop", type="x-document").text = valid_text(document.id)
+                variant = etree.SubElement(unit, "tuv", {XML_LANGUAGE: source_language})
+                etree.SubElement(variant, "seg").text = valid_text(sentence)
+        return cls(None, etree.ElementTree(root), source_language, target_language)
+
+    def translated(self, translations: Translations) -> bytes:
+        for document, elements, texts in zip(self.documents, self._units, translations, strict=True):
+            for unit, element, text in zip(document.units, elements, texts, strict=True):
+                if text != unit.target:
+                    self._set_target(element, text)
+        etree.indent(self._tree)
+        return xml_bytes(self._tree)
+
+    def _unit(self, element: Element) -> Unit:
+        target = self._segment(element, 1)
+        text = None if target is None else _text(target)
+        return Unit(self._source(element), text, line_of(element), is_translated=bool(text))
+
+    def _source(self, unit: Element) -> str:
+        segment = self._segment(unit, 0)
+        return "" if segment is None else _text(segment)
+
+    def _segment(self, unit: Element, side: int) -> Element | None:
+        for variant in children(unit, "tuv"):
+            if same_language(_language(variant), self._languages[side]):
+                return child(variant, "seg")
+        return None
+
+    def _set_target(self, unit: Element, text: str) -> None:
+        segment = self._segment(unit, 1)
+        if segment is None:
+            variant = etree.SubElement(unit, "tuv", {XML_LANGUAGE: self._languages[1]})
+            segment = etree.SubElement(variant, "seg")
+        source = self._segment(unit, 0)
+        assert source is not None
+        clear(segment)
+        TaggedText.of(source, _CODES).fill(segment, valid_text(text))
+
+
+def _text(segment: Element) -> str:
+    return readable(TaggedText.of(segment, _CODES).text, segment)
+
+
+def _language(variant: Element) -> str | None:
+    # Before TMX 1.4 the attribute had no namespace.
+    return variant.get(XML_LANGUAGE) or variant.get("lang")
+
+
+def _document_name(unit: Element) -> str:
+    names = (prop.text for prop in children(unit, "prop") if (prop.get("type") or "").lower() in _DOCUMENT_PROPERTIES)
+    return next((name.strip() for name in names if name), "")

@@ -1,0 +1,137 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The XML of the WMT shared tasks since 2021: `<doc>` with a `<src>`, and any number of `<ref>` by translators and of
+`<hyp>` by systems, each as `<p>` of `<seg>`."""
+
+import copy
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from lxml import etree
+
+from ..corpus_files import CorpusError
+from ..documents import ParallelDocument
+from .document_file import DocumentFile, Translations, Unit, UnitDocument
+from .xml_files import (
+    Element,
+    child,
+    children,
+    clear,
+    descendants,
+    line_of,
+    local_name,
+    parse_xml,
+    same_language,
+    valid_text,
+    xml_bytes,
+)
+
+SYSTEM = "hier_nmt"
+
+
+class WmtXmlFile(DocumentFile):
+    """A test set; the translation of a unit is that of one reference, by `reference` or else the first."""
+
+    def __init__(self, path: Path | None, tree: Any, target_language: str, reference: str | None = None) -> None:
+        self._tree = tree
+        self._target_language = target_language
+        self._elements = [element for element in descendants(tree.getroot(), "doc") if _segments(child(element, "src"))]
+        documents = []
+        for number, element in enumerate(self._elements, start=1):
+            translations = _reference(path, element, target_language, reference)
+            groups: dict[Element, list[Unit]] = {}
+            for segment in _segments(child(element, "src")):
+                target = translations.get(segment.get("id"))
+                groups.setdefault(segment.getparent(), []).append(Unit(_text(segment), target, line_of(segment)))
+            paragraphs = tuple(map(tuple, groups.values()))
+            documents.append(UnitDocument(element.get("id") or f"document {number}", paragraphs))
+        super().__init__(path, documents)
+
+    @classmethod
+    def read(
+        cls, path: str | Path, source_language: str, target_language: str, reference: str | None = None
+    ) -> "WmtXmlFile":
+        tree = parse_xml(path)
+        root = tree.getroot()
+        if local_name(root) != "dataset":
+            raise CorpusError(path, line_of(root), "not WMT XML", f"the root is <{local_name(root)}>, not <dataset>")
+        for source in descendants(root, "src"):
+            code = source.get("lang")
+            if code is not None and not same_language(code, source_language):
+                raise CorpusError(path, line_of(source), "other language", f"lang={code!r}, not {source_language!r}")
+        return cls(Path(path), tree, target_language, reference)
+
+    @classmethod
+    def new(cls, documents: Sequence[ParallelDocument], source_language: str, target_language: str) -> "WmtXmlFile":
+        root = etree.Element("dataset", id="hier_nmt")
+        for document in documents:
+            element = etree.SubElement(root, "doc", id=valid_text(document.id), origlang=source_language)
+            source = etree.SubElement(element, "src", lang=source_language)
+            number = 0
+            for sentences in document.source_paragraphs:
+                paragraph = etree.SubElement(source, "p")
+                for sentence in sentences:
+                    number += 1
+                    etree.SubElement(paragraph, "seg", id=str(number)).text = valid_text(sentence)
+        etree.indent(root)
+        return cls(None, etree.ElementTree(root), target_language)
+
+    def translated(self, translations: Translations) -> bytes:
+        """The file with a `<hyp>` of our own in each document; the references stay."""
+        for element, texts in zip(self._elements, translations, strict=True):
+            for earlier in [one for one in children(element, "hyp") if one.get("system") == SYSTEM]:
+                element.remove(earlier)
+            self._add(element, texts, "hyp", "system", SYSTEM)
+        return xml_bytes(self._tree)
+
+    def with_reference(self, translations: Translations, translator: str = "A") -> bytes:
+        """The file with a further `<ref>` in each document."""
+        for element, texts in zip(self._elements, translations, strict=True):
+            self._add(element, texts, "ref", "translator", translator)
+        return xml_bytes(self._tree)
+
+    def _add(self, document: Element, texts: Sequence[str], kind: str, attribute: str, name: str) -> None:
+        added: Element = copy.deepcopy(child(document, "src"))
+        added.attrib.clear()
+        added.tag = kind
+        added.set("lang", self._target_language)
+        added.set(attribute, name)
+        for segment, text in zip(_segments(added), texts, strict=True):
+            clear(segment)
+            segment.text = valid_text(text)
+        added.tail, document[-1].tail = document[-1].tail, document.text
+        document.append(added)
+
+
+def references(path: str | Path) -> list[str]:
+    """The names of the translators of a file, in order."""
+    found = descendants(parse_xml(path).getroot(), "ref")
+    return list(dict.fromkeys(_name(reference) for reference in found))
+
+
+def _reference(path: Path | None, document: Element, target_language: str, wanted: str | None) -> dict[str, str]:
+    """Segment id -> text of the wanted reference of a document, which is empty if it has none at all."""
+    known = [
+        one for one in children(document, "ref") if same_language(one.get("lang", target_language), target_language)
+    ]
+    chosen = next((one for one in known if wanted in (None, _name(one))), None)
+    if chosen is not None:
+        return {segment.get("id"): _text(segment) for segment in _segments(chosen)}
+    if wanted is not None:
+        detail = f"{wanted!r}; document {document.get('id')!r} has {', '.join(map(repr, map(_name, known))) or 'none'}"
+        raise CorpusError(path or "", line_of(document), "no such reference", detail)
+    return {}
+
+
+def _name(reference: Element) -> str:
+    return reference.get("translator") or ""
+
+
+def _segments(element: Element | None) -> list[Element]:
+    """The segments that have text."""
+    return [] if element is None else [segment for segment in descendants(element, "seg") if _text(segment)]
+
+
+def _text(segment: Element) -> str:
+    return " ".join("".join(segment.itertext()).split())

@@ -1,0 +1,203 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""XLIFF 1.2 and 2 (OASIS): each `<file>` is a document, each `<trans-unit>` or `<unit>` a paragraph, and the segments
+in it are what is translated. What is marked `translate="no"` is left alone."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from lxml import etree
+
+from ..corpus_files import CorpusError
+from ..documents import ParallelDocument
+from .document_file import DocumentFile, Translations, Unit, UnitDocument
+from .xml_files import (
+    Element,
+    TaggedText,
+    child,
+    children,
+    clear,
+    descendants,
+    line_of,
+    local_name,
+    parse_xml,
+    readable,
+    same_language,
+    valid_text,
+    xml_bytes,
+)
+
+# Elements that hold codes of the original file, or nothing, instead of text; of both versions.
+_CODES = ("bpt", "ept", "ph", "it", "x", "bx", "ex", "sc", "ec", "sm", "em", "cp")
+_NAMESPACE_1 = "urn:oasis:names:tc:xliff:document:1.2"
+
+
+@dataclass(frozen=True)
+class _Place:
+    """A segment: its source element, that of its translation if there is one, and what makes one."""
+
+    source: Element
+    target: Element | None
+    make_target: Callable[[], Element]
+
+    def unit(self) -> Unit:
+        text = None if self.target is None else _text(self.target)
+        return Unit(_text(self.source), text, line_of(self.source), is_translated=bool(text))
+
+    def write(self, text: str) -> None:
+        target = self.make_target() if self.target is None else self.target
+        clear(target)
+        TaggedText.of(self.source, _CODES).fill(target, valid_text(text))
+
+
+class XliffFile(DocumentFile):
+    """An XLIFF file of version 1.0 to 1.2, or 2."""
+
+    def __init__(self, path: Path | None, tree: Any, target_language: str) -> None:
+        self._tree = tree
+        self._target_language = target_language
+        root = tree.getroot()
+        self._is_old = (root.get("version") or "").startswith("1")
+        unit_name, find_places = ("trans-unit", _old_places) if self._is_old else ("unit", _new_places)
+        self._places: list[list[_Place]] = []
+        documents = []
+        for number, file in enumerate(children(root, "file"), start=1):
+            paragraphs = []
+            for unit in descendants(file, unit_name):
+                places = [place for place in find_places(unit) if _is_wanted(place.source) and _text(place.source)]
+                if places:
+                    paragraphs.append(places)
+            if paragraphs:
+                self._places.append([place for places in paragraphs for place in places])
+                name = file.get("original") or file.get("id") or f"file {number}"
+                units = tuple(tuple(place.unit() for place in places) for places in paragraphs)
+                documents.append(UnitDocument(name, units))
+        super().__init__(path, documents)
+
+    @classmethod
+    def read(cls, path: str | Path, source_language: str, target_language: str) -> "XliffFile":
+        tree = parse_xml(path)
+        root = tree.getroot()
+        if local_name(root) != "xliff":
+            raise CorpusError(path, line_of(root), "not XLIFF", f"the root is <{local_name(root)}>")
+        version = root.get("version") or ""
+        if version.split(".")[0] not in ("1", "2"):
+            raise CorpusError(path, line_of(root), "unknown version of XLIFF", f"{version!r}; known are 1.x and 2.x")
+        places = [root] if version.startswith("2") else list(children(root, "file"))
+        attributes = ("srcLang", "trgLang") if version.startswith("2") else ("source-language", "target-language")
+        for place in places:
+            for attribute, wanted in zip(attributes, (source_language, target_language), strict=True):
+                found = place.get(attribute)
+                if found is not None and not same_language(found, wanted):
+                    raise CorpusError(path, line_of(place), "other language", f"{attribute}={found!r}, not {wanted!r}")
+        return cls(Path(path), tree, target_language)
+
+    @classmethod
+    def new(cls, documents: Sequence[ParallelDocument], source_language: str, target_language: str) -> "XliffFile":
+        """A file of version 1.2, whose segments are marked in `<seg-source>`."""
+        root = etree.Element("xliff", version="1.2", nsmap={None: _NAMESPACE_1})
+        for document in documents:
+            attributes = {"original": valid_text(document.id), "datatype": "plaintext"}
+            languages = {"source-language": source_language, "target-language": target_language}
+            file = etree.SubElement(root, _old("file"), attributes | languages)
+            body = etree.SubElement(file, _old("body"))
+            for number, sentences in enumerate(document.source_paragraphs, start=1):
+                unit = etree.SubElement(body, _old("trans-unit"), id=str(number))
+                etree.SubElement(unit, _old("source")).text = valid_text(" ".join(sentences))
+                segmented = etree.SubElement(unit, _old("seg-source"))
+                for index, sentence in enumerate(sentences, start=1):
+                    mark = etree.SubElement(segmented, _old("mrk"), mtype="seg", mid=str(index))
+                    mark.text = valid_text(sentence)
+                    mark.tail = " " if index < len(sentences) else None
+        return cls(None, etree.ElementTree(root), target_language)
+
+    def translated(self, translations: Translations) -> bytes:
+        for document, places, texts in zip(self.documents, self._places, translations, strict=True):
+            for unit, place, text in zip(document.units, places, texts, strict=True):
+                if text != unit.target:
+                    place.write(text)
+        root = self._tree.getroot()
+        if not self._is_old:
+            root.set("trgLang", root.get("trgLang") or self._target_language)
+        for file in children(root, "file") if self._is_old else ():
+            file.set("target-language", file.get("target-language") or self._target_language)
+        return xml_bytes(self._tree)
+
+
+def _text(element: Element) -> str:
+    return readable(TaggedText.of(element, _CODES).text, element)
+
+
+def _is_wanted(element: Element) -> bool:
+    marks = (one.get("translate") for one in (element, *element.iterancestors()))
+    return next((mark for mark in marks if mark is not None), "yes") != "no"
+
+
+def _old(name: str) -> str:
+    return f"{{{_NAMESPACE_1}}}{name}"
+
+
+def _beside(element: Element, name: str) -> Element:
+    """A new element, in the namespace of `element` and behind it."""
+    namespace = etree.QName(element).namespace
+    added = element.makeelement(name if namespace is None else f"{{{namespace}}}{name}")
+    added.tail = element.tail
+    element.addnext(added)
+    return added
+
+
+def _old_places(unit: Element) -> Iterator[_Place]:
+    """The segments of a `<trans-unit>` of XLIFF 1: what `<seg-source>` marks, or the whole source."""
+    source, target = child(unit, "source"), child(unit, "target")
+    if source is None:
+        return
+    segmented = child(unit, "seg-source")
+    marks = [] if segmented is None else list(_segment_marks(segmented))
+    if not marks:
+        yield _Place(source, target, partial(_new_old_target, unit, source))
+        return
+    known = {} if target is None else {mark.get("mid"): mark for mark in _segment_marks(target)}
+    for mark in marks:
+        yield _Place(mark, known.get(mark.get("mid")), partial(_target_mark, unit, segmented, mark))
+
+
+def _segment_marks(element: Element) -> Iterable[Element]:
+    return (mark for mark in descendants(element, "mrk") if mark.get("mtype") == "seg")
+
+
+def _new_old_target(unit: Element, behind: Element) -> Element:
+    segmented = child(unit, "seg-source")
+    target = _beside(behind if segmented is None else segmented, "target")
+    target.set("state", "needs-review-translation")
+    return target
+
+
+def _target_mark(unit: Element, segmented: Element, mark: Element) -> Element:
+    """The place of a segment in the `<target>`, which gets the layout of the `<seg-source>` if it has no segments."""
+    target = child(unit, "target")
+    if target is None:
+        target = _new_old_target(unit, segmented)
+    if next(iter(_segment_marks(target)), None) is None:
+        clear(target)
+        target.text = segmented.text
+        target.extend(etree.fromstring(etree.tostring(segmented)))
+        for copied in _segment_marks(target):
+            clear(copied)
+    return next(one for one in _segment_marks(target) if one.get("mid") == mark.get("mid"))
+
+
+def _new_places(unit: Element) -> Iterator[_Place]:
+    """The segments of a `<unit>` of XLIFF 2."""
+    for segment in children(unit, "segment"):
+        source = child(segment, "source")
+        if source is not None:
+            yield _Place(source, child(segment, "target"), partial(_new_new_target, source))
+
+
+def _new_new_target(source: Element) -> Element:
+    target = _beside(source, "target")
+    source.getparent().set("state", "translated")
+    return target

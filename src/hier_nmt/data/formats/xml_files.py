@@ -1,0 +1,180 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""XML files, read without following anything they point to, and the tags inside of their sentences."""
+
+import copy
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from lxml import etree
+
+from ..corpus_files import CorpusError, read_bytes
+from .tag_places import tag_places
+
+Element = Any
+XML_LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
+# Elements that stand for the closing tag of the original file, in TMX and XLIFF.
+_CLOSING = ("ept", "ex", "ec", "em")
+_XML_SPACE = "{http://www.w3.org/XML/1998/namespace}space"
+
+
+def parse_xml(path: str | Path) -> Any:
+    """The element tree of a file. Entities are not expanded, external files and the network not touched.
+
+    Raises:
+        CorpusError: the file is empty, not well-formed, not in the encoding it declares, or declares entities.
+    """
+    return parse_xml_content(read_bytes(path), path)
+
+
+def parse_xml_content(content: bytes, path: str | Path) -> Any:
+    """The element tree of the content of a file; `path` names it in errors, see `parse_xml`."""
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
+    try:
+        tree = etree.fromstring(content, parser).getroottree()
+    except etree.XMLSyntaxError as error:
+        raise CorpusError(path, error.lineno, "not well-formed XML", error.msg or "") from error
+    declared = tree.docinfo.internalDTD
+    names = [entity.name for entity in declared.iterentities()] if declared is not None else []
+    if names:
+        raise CorpusError(
+            path, None, "entity declarations", f"{', '.join(map(repr, names[:3]))}: they are not expanded"
+        )
+    return tree
+
+
+def xml_bytes(tree: Any) -> bytes:
+    """The file that a tree stands for, in UTF-8."""
+    return etree.tostring(tree, xml_declaration=True, encoding="UTF-8") + b"\n"
+
+
+def local_name(element: Element) -> str:
+    """The tag without its namespace; nothing for a comment or processing instruction."""
+    return etree.QName(element).localname if isinstance(element.tag, str) else ""
+
+
+def children(element: Element, *names: str) -> Iterator[Element]:
+    """The child elements of these names, whatever their namespace."""
+    return (child for child in element if local_name(child) in names)
+
+
+def child(element: Element, name: str) -> Element | None:
+    """The first child element of the name."""
+    return next(children(element, name), None)
+
+
+def descendants(element: Element, *names: str) -> Iterator[Element]:
+    """The elements of these names anywhere below, in order."""
+    return (one for one in element.iter() if local_name(one) in names)
+
+
+def line_of(element: Element) -> int | None:
+    """The line of the file where the element starts."""
+    return element.sourceline
+
+
+def same_language(code: str | None, wanted: str) -> bool:
+    """Whether a code stands for the wanted language: "en-US" and "EN" do for "en", "en-US" does not for "en-GB"."""
+    if code is None:
+        return False
+    found, asked = code.lower().replace("_", "-").split("-"), wanted.lower().replace("_", "-").split("-")
+    return all(one == other for one, other in zip(found, asked, strict=False))
+
+
+class Tag(NamedTuple):
+    """A tag inside of a text: where an element opens or closes, or an element that stands for itself."""
+
+    position: int
+    kind: Literal["open", "close", "whole"]
+    element: Element
+
+
+@dataclass(frozen=True)
+class TaggedText:
+    """The text of an element without the tags inside of it, and these tags with their places."""
+
+    text: str
+    tags: tuple[Tag, ...]
+
+    @classmethod
+    def of(cls, element: Element, whole: Collection[str]) -> "TaggedText":
+        """The content of an element.
+
+        Args:
+            element: for example a segment.
+            whole: names of elements that stand for themselves: what is in them is no text to translate.
+        """
+        parts: list[str] = []
+        tags: list[Tag] = []
+        _collect(element, whole, parts, tags)
+        return cls("".join(parts), tuple(tags))
+
+    def fill(self, element: Element, text: str) -> None:
+        """Puts another text into an (empty) element, with all tags of this one, placed by `tag_places`."""
+        stack = [element]
+        last: Element | None = None
+        start = 0
+        closing = [tag.kind == "close" or local_name(tag.element) in _CLOSING for tag in self.tags]
+        positions = [tag.position for tag in self.tags]
+        places = tag_places(self.text, list(zip(positions, closing, strict=True)), text)
+        for tag, place in zip(self.tags, places, strict=True):
+            _append(stack[-1], last, text[start:place])
+            start = place
+            if tag.kind == "close":
+                last = stack.pop()
+                continue
+            added = copy.deepcopy(tag.element)
+            added.tail = None
+            stack[-1].append(added)
+            last = added
+            if tag.kind == "open":
+                for inner in list(added):
+                    added.remove(inner)
+                added.text = None
+                stack.append(added)
+                last = None
+        _append(stack[-1], last, text[start:])
+
+
+def _collect(element: Element, whole: Collection[str], parts: list[str], tags: list[Tag]) -> None:
+    parts.append(element.text or "")
+    for inner in element:
+        position = sum(map(len, parts))
+        if local_name(inner) in whole or not isinstance(inner.tag, str):
+            tags.append(Tag(position, "whole", inner))
+        else:
+            tags.append(Tag(position, "open", inner))
+            _collect(inner, whole, parts, tags)
+            tags.append(Tag(sum(map(len, parts)), "close", inner))
+        parts.append(inner.tail or "")
+
+
+def _append(parent: Element, last: Element | None, text: str) -> None:
+    """Adds text behind the last child, or where there is none at the start of the parent."""
+    if not text:
+        return
+    if last is None:
+        parent.text = (parent.text or "") + text
+    else:
+        last.tail = (last.tail or "") + text
+
+
+def readable(text: str, element: Element) -> str:
+    """The text as it is read: white space of the file's layout is one space, unless the file says that it counts."""
+    keeps = next((one.get(_XML_SPACE) for one in (element, *element.iterancestors()) if one.get(_XML_SPACE)), None)
+    return text if keeps == "preserve" else " ".join(text.split())
+
+
+def valid_text(text: str) -> str:
+    """The text without characters that XML cannot hold (control characters, lone surrogates)."""
+    return re.sub("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "", text)
+
+
+def clear(element: Element) -> None:
+    """Takes out everything in an element but its attributes and what follows it."""
+    for inner in list(element):
+        element.remove(inner)
+    element.text = None

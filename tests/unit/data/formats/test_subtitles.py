@@ -1,0 +1,144 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+import re
+
+import pytest
+
+from hier_nmt.data.corpora import read_documents
+from hier_nmt.data.corpus_files import CorpusError
+from hier_nmt.data.formats.subtitles import SrtFile
+
+FILM = """1
+00:00:01,000 --> 00:00:03,500
+<i>The committee has proposed
+a new plan,</i>
+
+2
+00:00:03,600 --> 00:00:06,000
+and we must vote on it now.
+
+3
+00:00:07,000 --> 00:00:09,000
+- Do you agree?
+- Yes.
+
+4
+00:00:15,000 --> 00:00:17,000 X1:10 X2:20
+{\\an8}Thank you, <b>Anna</b>.
+
+5
+00:00:18.5 --> 00:00:19.0
+
+6
+0:00:20,000 --> 0:00:21,000
+This has no end
+
+7
+00:00:26,000 --> 00:00:27,000
+But a pause.
+"""
+
+
+@pytest.fixture
+def film(tmp_path):
+    def write(content: str = FILM, name: str = "film.srt"):
+        (tmp_path / name).write_bytes(content.encode())
+        return tmp_path / name
+
+    return write
+
+
+def sentences(path) -> list[str]:
+    return [unit.source for unit in SrtFile.read(path, "en", "fr").documents[0].units]
+
+
+def test_sentences_run_over_subtitles_and_speakers_are_apart(film) -> None:
+    assert sentences(film()) == [
+        "The committee has proposed a new plan, and we must vote on it now.",
+        "Do you agree?",
+        "Yes.",
+        "Thank you, Anna.",
+        "This has no end",
+        "But a pause.",
+    ]
+
+
+def test_the_same_text_gives_the_same_file_but_for_the_breaks_inside_a_subtitle(film) -> None:
+    file = SrtFile.read(film(), "en", "fr")
+    again = file.translated([[unit.source for unit in file.documents[0].units]]).decode()
+    assert again.replace("\n", " ") == FILM.replace("\n", " ")
+
+
+def test_times_numbers_and_tags_stay(film) -> None:
+    file = SrtFile.read(film(), "en", "fr")
+    texts = [
+        "Le comit\u00e9 a propos\u00e9 un nouveau plan et il nous faut voter.",
+        "D'accord ?",
+        "Oui.",
+        "Merci, Anna.",
+        "Sans fin",
+        "Une pause.",
+    ]
+    written = file.translated([texts]).decode()
+    pattern = r"^(\d+|.*-->.*)$"
+    assert re.findall(pattern, written, re.MULTILINE) == re.findall(pattern, FILM, re.MULTILINE)
+    parts = written.split("\n\n")
+    assert parts[0].splitlines()[2].startswith("<i>Le comit\u00e9")
+    assert parts[0].endswith("</i>")
+    assert parts[1].endswith("voter.")
+    assert parts[2].splitlines()[2:] == ["- D'accord ?", "- Oui."]
+    assert parts[3].splitlines()[2] == "{\\an8}Merci, <b>Anna</b>."
+    assert SrtFile.read(film(written, "again.srt"), "en", "fr").subtitles[4].text == []
+
+
+def test_long_translations_are_wrapped_and_short_ones_leave_no_subtitle_without_words(film) -> None:
+    file = SrtFile.read(film(), "en", "fr")
+    rest = ["x"] * 5
+    long = file.translated([["word " * 40 + "end", *rest]]).decode()
+    assert max(len(line) for line in long.splitlines()) <= 50
+    short = file.translated([["Deux mots", *rest]]).decode().split("\n\n")
+    assert [part.splitlines()[2] for part in short[:2]] == ["<i>Deux</i>", "mots"]
+
+
+def test_windows_line_ends_and_byte_order_mark(film) -> None:
+    path = film("\ufeff" + FILM.replace("\n", "\r\n"))
+    file = SrtFile.read(path, "en", "fr")
+    written = file.translated([[unit.source for unit in file.documents[0].units]]).decode()
+    assert written.count("\r\n") == written.count("\n")
+    assert written.startswith("1\r\n00:00:01,000")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (
+            "1\n00:00:01,000 -> 00:00:02,000\nHi\n",
+            r"film.srt:2: no subtitles: 00:00:01,000 -> 00:00:02,000 stands before",
+        ),
+        ("1\n00:00:01,000 --> 00:99:02,000\nHi\n", r"film.srt:2: bad times of a subtitle"),
+        ("1\n00:00:03,000 --> 00:00:02,000\nHi\n", r"film.srt:2: bad times of a subtitle: it ends before it starts"),
+        ("Hello\n", r"film.srt:1: no subtitles: Hello stands before any time"),
+        ("1\n2\n", r"film.srt: no subtitles: no line has times"),
+        ("1\n00:00:01,000 --> 00:00:02,000\n\n", r"film.srt: empty corpus"),
+    ],
+)
+def test_broken_subtitles_are_named(film, content, message) -> None:
+    with pytest.raises(CorpusError, match=message):
+        SrtFile.read(film(content), "en", "fr")
+
+
+def test_two_languages_are_paired_where_sentences_end_in_both(film) -> None:
+    french = FILM.replace("a new plan,", "un plan.").replace("The committee has proposed", "Le comit\u00e9 propose")
+    french = french.replace("and we must vote on it now.", "Il faut voter.").replace("Do you agree?", "D'accord ?")
+    (document,) = read_documents([film(), film(french, "film.fr.srt")], "srt", "en", "fr")
+    assert document.source_sentences[0] == "The committee has proposed a new plan, and we must vote on it now."
+    assert document.target_sentences[0] == "Le comit\u00e9 propose un plan. Il faut voter."
+    expected = ["Do you agree? Yes.", "Thank you, Anna.", "This has no end", "But a pause."]
+    assert document.source_sentences[1:] == expected
+    assert document.target_sentences[1:] == ["D'accord ? Yes.", *expected[1:]]
+
+
+def test_subtitles_at_other_times_are_refused(film) -> None:
+    other = film(FILM.replace("00:00:15,000 --> 00:00:17,000", "00:01:15,000 --> 00:01:17,000"), "film.fr.srt")
+    with pytest.raises(CorpusError, match=r"film.fr.srt:16: subtitles at other times: than line 16 of"):
+        list(read_documents([film(), other], "srt", "en", "fr"))
