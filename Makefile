@@ -38,9 +38,12 @@ types: $(DEV)  ## check the type hints with mypy
 
 # The model is so small that a second thread costs more than it brings.
 train-demo: export OMP_NUM_THREADS = 1
-train-demo: $(RUNTIME)  ## train a tiny model on a tiny corpus (under five minutes) and translate with it
+train-demo: $(RUNTIME)  ## train a tiny model on a generated corpus (under five minutes), measure it and translate with it
+	.venv/bin/python training/make_discourse_corpus.py runs/demo-corpus --train 1500 --dev 10 --test 50 --length 10 \
+		--max-distance 4 --phenomena register word-sense ellipsis pronoun-number
 	.venv/bin/python training/train.py training/recipes/en-fr/demo.yaml
-	.venv/bin/python training/translate.py --model runs/demo examples/demo_corpus/demo.en.txt
+	.venv/bin/python training/evaluate_contrastive.py runs/demo runs/demo-corpus/contrastive.jsonl
+	.venv/bin/python training/translate.py --model runs/demo examples/demo.en.txt
 
 test-slow: $(DEV)  ## run the slow tests
 	.venv/bin/python -m pytest -m slow
@@ -66,13 +69,13 @@ define install  # (directory of the venv, constraints, what to install)
 endef
 
 $(RUNTIME): $(REQUIREMENTS) constraints.txt
-	$(call install,.venv,constraints.txt,-e .)
+	$(call install,.venv,constraints.txt,-e '.[eval]')
 
 $(DEV): $(RUNTIME)
-	$(call install,.venv,constraints.txt,-e '.[dev$(comma)train$(comma)plot]')
+	$(call install,.venv,constraints.txt,-e '.[dev$(comma)eval$(comma)train$(comma)plot]')
 
 $(OLDEST): $(REQUIREMENTS) constraints-oldest.txt
-	$(call install,.venv-oldest,constraints-oldest.txt,-e '.[dev$(comma)train$(comma)plot]')
+	$(call install,.venv-oldest,constraints-oldest.txt,-e '.[dev$(comma)eval$(comma)train$(comma)plot]')
 
 $(TRANSFORMERS_SOURCE): $(DEV)
 	@rm -rf $@ $@.download && mkdir $@

@@ -4,7 +4,6 @@
 
 import configparser
 import importlib.metadata
-import json
 import re
 import shutil
 import subprocess
@@ -138,23 +137,3 @@ def test_sample_document_has_sixty_sentences_in_eight_paragraphs(repository: Pat
     paragraphs = text.strip().split("\n\n")
     assert len(paragraphs) == 8
     assert sum(len(re.findall(r"[.?](?=\s|$)", paragraph)) for paragraph in paragraphs) == 60
-
-
-def test_demo_corpus_is_what_its_script_writes(repository: Path, tmp_path: Path) -> None:
-    folder = repository / "examples" / "demo_corpus"
-    script = Path(shutil.copy(folder / "make_demo_corpus.py", tmp_path))
-    subprocess.run([sys.executable, str(script)], check=True)
-    for name in ("train.jsonl", "dev.jsonl"):
-        assert (tmp_path / name).read_bytes() == (folder / name).read_bytes(), name
-
-
-def test_demo_corpus_is_aligned_and_shares_no_document_with_its_dev_set(repository: Path) -> None:
-    folder = repository / "examples" / "demo_corpus"
-    texts = {}
-    for name in ("train", "dev"):
-        lines = (folder / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
-        paragraphs = [paragraph for line in lines for paragraph in json.loads(line)["paragraphs"]]
-        assert all(len(paragraph["en"]) == len(paragraph["fr"]) for paragraph in paragraphs)
-        texts[name] = {json.dumps(json.loads(line)["paragraphs"]) for line in lines}
-        assert len(texts[name]) == len(lines)
-    assert not texts["train"] & texts["dev"]

@@ -61,6 +61,8 @@ def _decode(path: Path, line: int, content: bytes) -> str | CorpusError:
     content = content.removesuffix(b"\n").removesuffix(b"\r")
     if line == 1:
         content = content.removeprefix(b"\xef\xbb\xbf")
+    if b"\0" in content:
+        return CorpusError(path, line, "not text", f"byte {content.index(0)} of the line is NUL")
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -27,6 +27,8 @@ def decode_text(content: bytes, path: str | Path) -> str:
         if content.startswith(mark):
             detail = f"it is {encoding}: convert it with iconv -f {encoding} -t UTF-8"
             raise CorpusError(path, None, "not UTF-8", detail)
+    if (nul := content.find(b"\0")) >= 0:
+        raise CorpusError(path, content.count(b"\n", 0, nul) + 1, "not text", f"byte {nul} of the file is NUL")
     try:
         return content.decode("utf-8").removeprefix("\ufeff")
     except UnicodeDecodeError as error:

@@ -24,6 +24,12 @@ def test_the_byte_is_counted_from_the_start_of_the_file(tmp_path) -> None:
         read_text(tmp_path / "a.txt")
 
 
+def test_a_binary_file_is_no_text(tmp_path) -> None:
+    (tmp_path / "a.txt").write_bytes(b"a\nb\0")
+    with pytest.raises(CorpusError, match=r"a.txt:2: not text: byte 3 of the file is NUL"):
+        read_text(tmp_path / "a.txt")
+
+
 def test_a_write_that_fails_leaves_the_old_file(tmp_path, monkeypatch) -> None:
     write_text(tmp_path / "a.txt", "old")
 

@@ -1,0 +1,81 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""A page of plots of the lengths in a corpus."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+
+try:
+    from matplotlib.figure import Figure
+except ImportError:
+    Figure = None  # type: ignore[assignment, misc]
+
+
+def plot_corpus(
+    path: str | Path,
+    title: str,
+    sentences_of_documents: np.ndarray,
+    words: tuple[np.ndarray, np.ndarray],
+    characters: tuple[np.ndarray, np.ndarray],
+    usual_ratio: float,
+    outlier_factor: float,
+) -> None:
+    """Writes a page with four plots: documents by sentences, sentences by words, target over source characters, and
+    the ratio of characters with the limits beyond which a pair is an outlier.
+
+    Args:
+        path: .pdf, .png or another ending that matplotlib knows.
+        title: of the page.
+        sentences_of_documents: one number for each document.
+        words, characters: of each sentence, (source, target).
+        usual_ratio: target characters for each source character.
+        outlier_factor: how many times more or fewer make an outlier.
+
+    Raises:
+        ImportError: matplotlib is not installed.
+        ValueError: an empty corpus, or an ending that matplotlib does not know.
+    """
+    if Figure is None:
+        raise ImportError("plots need matplotlib: pip install 'hier_nmt[plot]'")
+    if not len(sentences_of_documents):
+        raise ValueError("there is nothing to plot: the corpus is empty")
+    figure = Figure(figsize=(11, 8), layout="constrained")
+    figure.suptitle(title)
+    (documents, sentences), (pairs, ratios) = figure.subplots(2, 2)
+    documents.hist(sentences_of_documents, bins=_bins(sentences_of_documents), color="tab:gray")
+    documents.set(xlabel="sentences of a document", ylabel="documents")
+    for side, values in zip(("source", "target"), words, strict=True):
+        sentences.hist(values, bins=_bins(np.concatenate(words)), histtype="step", label=side)
+    sentences.set(xlabel="words of a sentence", ylabel="sentences", yscale="log")
+    sentences.legend()
+    source, target = (np.maximum(values, 1) for values in characters)
+    pairs.hexbin(source, target, bins="log", gridsize=60, xscale="log", yscale="log", mincnt=1, cmap="viridis")
+    pairs.set(xlabel="source characters", ylabel="target characters")
+    ratios.hist(np.log2(target / source / usual_ratio), bins=81, color="tab:gray")
+    for limit in (-np.log2(outlier_factor), np.log2(outlier_factor)):
+        ratios.axvline(limit, color="tab:red", linestyle="--")
+    ratios.set(
+        xlabel=f"log2 of characters, target / source / {usual_ratio:.2f} (dashed: outliers beyond)",
+        ylabel="pairs",
+        yscale="log",
+    )
+    _save(figure, Path(path))
+
+
+def _bins(values: np.ndarray) -> np.ndarray:
+    """At most 60 bins of equal width, whose borders are between whole numbers."""
+    step = max(1, -(-int(values.max()) // 59))
+    return np.arange(0, values.max() + 2 * step, step) - 0.5
+
+
+def _save(figure: "Figure", path: Path) -> None:
+    """Writes the figure, which at no time is there half."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{os.getpid()}.{path.name}")
+    try:
+        figure.savefig(temporary)
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
