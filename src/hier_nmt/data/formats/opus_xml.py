@@ -22,6 +22,7 @@ from .xml_files import (
     Element,
     clear,
     descendants,
+    indent,
     line_of,
     local_name,
     parse_xml,
@@ -64,7 +65,7 @@ class OpusXmlFile(DocumentFile):
             for sentence in sentences:
                 number += 1
                 etree.SubElement(paragraph, "s", id=str(number)).text = valid_text(sentence)
-        etree.indent(root)
+        indent(root, ["s"])
         return cls(None, etree.ElementTree(root))
 
     def translated(self, translations: Translations) -> bytes:
@@ -90,7 +91,7 @@ def alignment_bytes(documents: Sequence[tuple[str, str, int]]) -> bytes:
         group = etree.SubElement(root, "linkGrp", targType="s", fromDoc=source, toDoc=target)
         for number in range(1, num_sentences + 1):
             etree.SubElement(group, "link", id=f"SL{number}", xtargets=f"{number};{number}")
-    etree.indent(root)
+    indent(root, [])
     return xml_bytes(etree.ElementTree(root))
 
 
@@ -150,7 +151,7 @@ class _Documents:
         self._alignment = alignment
         folder = alignment.parent
         self._folders = [folder, *(folder / name for name in ("raw", "xml")), folder.parent]
-        self._archives = sorted(folder.glob("*.zip"))
+        self._archives = [_Archive(path) for path in sorted(folder.glob("*.zip"))]
 
     def sentences(self, name: str, line: int | None) -> dict[str, str]:
         """Sentence id -> text of the document that the alignment file calls `name`."""
@@ -161,25 +162,36 @@ class _Documents:
                 if path.is_file() and path.resolve().is_relative_to(folder.resolve()):
                     return OpusXmlFile(path, parse_xml(path)).sentences_by_id()
         for archive in self._archives:
-            content = _in_archive(archive, plain)
+            content = archive.content(plain)
             if content is not None:
-                place = Path(f"{archive}/{plain}")
+                place = archive.path / plain
                 return OpusXmlFile(place, parse_xml_content(content, place)).sentences_by_id()
         detail = f"{name} is not beside this file, nor in a folder raw or xml, nor in a zip archive there"
         raise CorpusError(self._alignment, line, "missing document", detail)
 
 
-def _in_archive(archive: Path, name: str) -> bytes | None:
-    """The content of the file whose path in the archive ends in the name."""
-    try:
-        with zipfile.ZipFile(archive) as opened:
-            for entry in opened.namelist():
-                if f"/{entry}".removesuffix(".gz").endswith(f"/{name}"):
-                    content = opened.read(entry)
-                    return gzip.decompress(content) if entry.endswith(".gz") else content
-    except zipfile.BadZipFile as error:
-        raise CorpusError(archive, None, "broken zip archive", str(error)) from error
-    return None
+class _Archive:
+    """A zip archive of documents."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        # By the last part of the name, as archives of hundreds of thousands of documents exist.
+        self._names: dict[str, list[str]] = {}
+        try:
+            with zipfile.ZipFile(path) as archive:
+                for name in archive.namelist():
+                    self._names.setdefault(name.removesuffix(".gz").rpartition("/")[2], []).append(name)
+        except zipfile.BadZipFile as error:
+            raise CorpusError(path, None, "broken zip archive", str(error)) from error
+
+    def content(self, wanted: str) -> bytes | None:
+        """The content of the file whose path in the archive ends in the name."""
+        for name in self._names.get(wanted.rpartition("/")[2], []):
+            if f"/{name}".removesuffix(".gz").endswith(f"/{wanted}"):
+                with zipfile.ZipFile(self.path) as archive:
+                    content = archive.read(name)
+                return gzip.decompress(content) if name.endswith(".gz") else content
+        return None
 
 
 def _text(sentence: Element) -> str:

@@ -20,10 +20,12 @@ from .xml_files import (
     XML_LANGUAGE,
     Element,
     TaggedText,
+    append_aligned,
     child,
     children,
     clear,
     descendants,
+    indent,
     line_of,
     local_name,
     parse_xml,
@@ -87,6 +89,7 @@ class TmxFile(DocumentFile):
                 etree.SubElement(unit, "prop", type="x-document").text = valid_text(document.id)
                 variant = etree.SubElement(unit, "tuv", {XML_LANGUAGE: source_language})
                 etree.SubElement(variant, "seg").text = valid_text(sentence)
+        indent(root, ["tuv"])
         return cls(None, etree.ElementTree(root), source_language, target_language)
 
     def translated(self, translations: Translations) -> bytes:
@@ -94,7 +97,6 @@ class TmxFile(DocumentFile):
             for unit, element, text in zip(document.units, elements, texts, strict=True):
                 if text != unit.target:
                     self._set_target(element, text)
-        etree.indent(self._tree)
         return xml_bytes(self._tree)
 
     def _unit(self, element: Element) -> Unit:
@@ -115,7 +117,8 @@ class TmxFile(DocumentFile):
     def _set_target(self, unit: Element, text: str) -> None:
         segment = self._segment(unit, 1)
         if segment is None:
-            variant = etree.SubElement(unit, "tuv", {XML_LANGUAGE: self._languages[1]})
+            variant = unit.makeelement("tuv", {XML_LANGUAGE: self._languages[1]})
+            append_aligned(unit, variant)
             segment = etree.SubElement(variant, "seg")
         source = self._segment(unit, 0)
         assert source is not None

@@ -15,10 +15,12 @@ from ..documents import ParallelDocument
 from .document_file import DocumentFile, Translations, Unit, UnitDocument
 from .xml_files import (
     Element,
+    append_aligned,
     child,
     children,
     clear,
     descendants,
+    indent,
     line_of,
     local_name,
     parse_xml,
@@ -74,7 +76,7 @@ class WmtXmlFile(DocumentFile):
                 for sentence in sentences:
                     number += 1
                     etree.SubElement(paragraph, "seg", id=str(number)).text = valid_text(sentence)
-        etree.indent(root)
+        indent(root, ["seg"])
         return cls(None, etree.ElementTree(root), target_language)
 
     def translated(self, translations: Translations) -> bytes:
@@ -100,8 +102,7 @@ class WmtXmlFile(DocumentFile):
         for segment, text in zip(_segments(added), texts, strict=True):
             clear(segment)
             segment.text = valid_text(text)
-        added.tail, document[-1].tail = document[-1].tail, document.text
-        document.append(added)
+        append_aligned(document, added)
 
 
 def references(path: str | Path) -> list[str]:

@@ -21,6 +21,7 @@ from .xml_files import (
     children,
     clear,
     descendants,
+    indent,
     line_of,
     local_name,
     parse_xml,
@@ -112,6 +113,7 @@ class XliffFile(DocumentFile):
                     mark = etree.SubElement(segmented, _old("mrk"), mtype="seg", mid=str(index))
                     mark.text = valid_text(sentence)
                     mark.tail = " " if index < len(sentences) else None
+        indent(root, ["source", "seg-source"])
         return cls(None, etree.ElementTree(root), target_language)
 
     def translated(self, translations: Translations) -> bytes:
@@ -146,6 +148,7 @@ def _beside(element: Element, name: str) -> Element:
     added = element.makeelement(name if namespace is None else f"{{{namespace}}}{name}")
     added.tail = element.tail
     element.addnext(added)
+    element.tail = added.getparent().text
     return added
 
 

@@ -168,6 +168,24 @@ def readable(text: str, element: Element) -> str:
     return text if keeps == "preserve" else " ".join(text.split())
 
 
+def indent(element: Element, leaves: Collection[str], level: int = 0) -> None:
+    """Puts each element below this one on a line of its own, but leaves alone what is inside of those named."""
+    if local_name(element) in leaves or not len(element):
+        return
+    element.text = "\n" + "  " * (level + 1)
+    for inner in element:
+        indent(inner, leaves, level + 1)
+        inner.tail = element.text
+    element[-1].tail = "\n" + "  " * level
+
+
+def append_aligned(parent: Element, added: Element) -> None:
+    """Appends an element, on a line of its own if the others are."""
+    if len(parent):
+        added.tail, parent[-1].tail = parent[-1].tail, parent.text
+    parent.append(added)
+
+
 def valid_text(text: str) -> str:
     """The text without characters that XML cannot hold (control characters, lone surrogates)."""
     return re.sub("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "", text)

@@ -99,6 +99,7 @@ def test_tmx_has_documents_by_their_property_and_keeps_what_is_translated(file) 
     assert '<!DOCTYPE tmx SYSTEM "tmx14.dtd">' in written
     assert '<bpt i="1">&lt;b&gt;</bpt>' in written.partition('xml:lang="fr"')[2]
     assert '<tuv xml:lang="fr-CA">' in written
+    assert written.count("\n") == TMX.count("\n")
     assert "Nur deutsch." in written
 
 
