@@ -199,7 +199,7 @@ class IdColumnFile(LineFile):
 
 
 def _without_tabs(text: str) -> str:
-    return " ".join(text.split())
+    return re.sub(r"[\t\r\n]+", " ", text).strip()
 
 
 _IWSLT_TAG = re.compile(

@@ -85,7 +85,9 @@ class SrtFile(DocumentFile):
     def translated(self, translations: Translations) -> bytes:
         texts: list[list[str]] = [[] for _ in self.subtitles]
         for sentence, translation in zip(self._sentences, translations[0], strict=True):
-            shares = _spread(" ".join(translation.split()), [len(piece.text) for piece in sentence])
+            # Spaces that keep words together, as before a French question mark, stay what they are.
+            words = re.sub(r"[ \t\r\n]+", " ", translation).strip()
+            shares = _spread(words, [len(piece.text) for piece in sentence])
             for piece, share in zip(sentence, shares, strict=True):
                 texts[piece.subtitle].append(f"{piece.dash}{_with_tags(share, piece)}")
         lines: list[str] = []
@@ -141,15 +143,13 @@ def _pieces(index: int, lines: Sequence[str]) -> Iterator[_Piece]:
         return
     plain = [_TAG.sub("", line) for line in lines]
     starts = [at for at, line in enumerate(plain) if at == 0 or _NEW_SPEAKER.match(line)]
-    if len(starts) > 1 and not all(_NEW_SPEAKER.match(plain[at]) for at in starts[1:]):
-        starts = [0]
     for start, stop in zip(starts, [*starts[1:], len(lines)], strict=True):
-        piece = _piece(index, " ".join(line.strip() for line in lines[start:stop]), has_speakers=len(starts) > 1)
+        piece = _piece(index, " ".join(line.strip() for line in lines[start:stop]))
         if piece.text:
             yield piece
 
 
-def _piece(index: int, text: str, has_speakers: bool) -> _Piece:
+def _piece(index: int, text: str) -> _Piece:
     tags: list[tuple[int, str]] = []
     plain = ""
     end = 0
@@ -159,8 +159,6 @@ def _piece(index: int, text: str, has_speakers: bool) -> _Piece:
         end = match.end()
     plain += text[end:]
     dash = _NEW_SPEAKER.match(plain)
-    if not has_speakers and dash is not None and not plain[: dash.end()].strip():
-        dash = None
     cut = dash.end() if dash else 0
     left = len(plain[cut:]) - len(plain[cut:].lstrip())
     places = tuple((max(0, place - cut - left), tag) for place, tag in tags)

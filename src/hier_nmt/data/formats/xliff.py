@@ -159,10 +159,11 @@ def _old_places(unit: Element) -> Iterator[_Place]:
         return
     segmented = child(unit, "seg-source")
     marks = [] if segmented is None else list(_segment_marks(segmented))
-    if not marks:
+    known = {} if target is None else {mark.get("mid"): mark for mark in _segment_marks(target)}
+    # Somebody may have translated the unit as a whole.
+    if not marks or (target is not None and not known and _text(target)):
         yield _Place(source, target, partial(_new_old_target, unit, source))
         return
-    known = {} if target is None else {mark.get("mid"): mark for mark in _segment_marks(target)}
     for mark in marks:
         yield _Place(mark, known.get(mark.get("mid")), partial(_target_mark, unit, segmented, mark))
 

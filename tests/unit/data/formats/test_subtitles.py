@@ -73,7 +73,7 @@ def test_times_numbers_and_tags_stay(film) -> None:
     file = SrtFile.read(film(), "en", "fr")
     texts = [
         "Le comit\u00e9 a propos\u00e9 un nouveau plan et il nous faut voter.",
-        "D'accord ?",
+        "D'accord\u00a0?",
         "Oui.",
         "Merci, Anna.",
         "Sans fin",
@@ -86,7 +86,7 @@ def test_times_numbers_and_tags_stay(film) -> None:
     assert parts[0].splitlines()[2].startswith("<i>Le comit\u00e9")
     assert parts[0].endswith("</i>")
     assert parts[1].endswith("voter.")
-    assert parts[2].splitlines()[2:] == ["- D'accord ?", "- Oui."]
+    assert parts[2].splitlines()[2:] == ["- D'accord\u00a0?", "- Oui."]
     assert parts[3].splitlines()[2] == "{\\an8}Merci, <b>Anna</b>."
     assert SrtFile.read(film(written, "again.srt"), "en", "fr").subtitles[4].text == []
 

@@ -136,6 +136,12 @@ def test_xliff_1_keeps_tags_segments_and_what_is_not_to_be_translated(file) -> N
     assert all(unit.is_translated for unit in again.documents[0].units)
 
 
+def test_a_segmented_unit_that_was_translated_as_a_whole_keeps_its_translation(file) -> None:
+    path = file(XLIFF_1.replace("</seg-source>", "</seg-source><target>Tout.</target>"))
+    units = XliffFile.read(path, "en", "fr").documents[0].units
+    assert [(unit.source, unit.target) for unit in units][1] == ("One. Two.", "Tout.")
+
+
 def test_xliff_2_has_units_of_segments(file) -> None:
     found = XliffFile.read(file(XLIFF_2), "en", "fr")
     assert [[unit.source for unit in group] for group in found.documents[0].paragraphs] == [["A red door.", "Closed."]]
