@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Slow forms of the fast operations, written as loops close to the formulas, which the fast ones are tested against."""
 
+import math
+
+import independent_model
 import torch
 
 
@@ -83,3 +86,152 @@ def may_look_reference(
                 in_scope = scope == "document" or query_id == key_id
                 may_look[row, query, key] = key_id > 0 and in_scope and not is_later
     return may_look
+
+
+def source2token_reference(
+    hidden_states: torch.Tensor,
+    sentence_ids: torch.Tensor,
+    num_sentences: int,
+    query: torch.Tensor,
+    key_weight: torch.Tensor,
+    value_weight: torch.Tensor,
+    output_weight: torch.Tensor,
+) -> torch.Tensor:
+    """`hier_nmt.models.sentence_encoder.source2token`, sentence by sentence: [B, N, D].
+
+    Args as there.
+    """
+    weights = {
+        "encoder.query": query if query.ndim == 2 else query[None],
+        "encoder.k_proj.weight": key_weight,
+        "encoder.v_proj.weight": value_weight,
+        "encoder.out_proj.weight": output_weight,
+    }
+    documents = []
+    for states, numbers in zip(hidden_states, sentence_ids.tolist(), strict=True):
+        encodings = []
+        for number in range(1, num_sentences + 1):
+            members = [state for state, own in zip(states, numbers, strict=True) if own == number]
+            encoding = independent_model.source2token(weights, "encoder", members)
+            encodings.append(hidden_states.new_zeros(hidden_states.shape[-1]) if encoding is None else encoding)
+        documents.append(torch.stack(encodings))
+    return torch.stack(documents)
+
+
+def scores_by_sentence(indices: torch.Tensor, scores: torch.Tensor, num_sentences: int) -> torch.Tensor:
+    """The scores [..., N] of all sentences that a choice [..., t] stands for, minus infinity where it has none."""
+    is_filled = scores > -torch.inf
+    columns = indices.masked_fill(~is_filled, num_sentences)
+    dense = scores.new_full((*scores.shape[:-1], num_sentences + 1), -torch.inf).scatter(-1, columns, scores)
+    assert ((dense > -torch.inf).sum(-1) == is_filled.sum(-1)).all(), "a sentence is chosen twice"
+    return dense[..., :num_sentences]
+
+
+def stack_scores(scores: independent_model.Scores, like: torch.Tensor) -> torch.Tensor:
+    """N scores as one tensor [N] of the type of `like`, where None becomes minus infinity."""
+    entries = [like.new_tensor(-torch.inf) if score is None else torch.as_tensor(score).to(like) for score in scores]
+    return torch.stack(entries)
+
+
+def select_by_relevance_reference(
+    sentence_query: torch.Tensor,
+    sentence_key: torch.Tensor,
+    sentence_mask: torch.Tensor,
+    t: int,
+    own_sentence_ids: torch.Tensor | None = None,
+    num_choosable: torch.Tensor | None = None,
+) -> torch.Tensor:
+    """`keep_top_t` of the relevance, query by query: [B, H, Q, N], minus infinity for sentences that are not kept.
+
+    Args as in `hier_nmt.models.sentence_selection.select_by_relevance`.
+    """
+    rows = []
+    for row, head, position in positions(sentence_query):
+        last = sentence_key.shape[2] if num_choosable is None else int(num_choosable[row, position])
+        keys = [
+            key if exists and index < last else None
+            for index, (key, exists) in enumerate(zip(sentence_key[row, head], sentence_mask[row], strict=True))
+        ]
+        scores = independent_model.relevance(sentence_query[row, head, position], keys)
+        own = None if own_sentence_ids is None else int(own_sentence_ids[row, position]) - 1
+        rows.append(stack_scores(independent_model.keep_top_t(scores, t, own), sentence_query))
+    return torch.stack(rows).unflatten(0, sentence_query.shape[:3])
+
+
+def positions(query: torch.Tensor) -> list[tuple[int, int, int]]:
+    """All (row, head, position) of queries [B, H, Q, E]."""
+    batch_size, num_heads, num_queries, _ = query.shape
+    return [
+        (row, head, position)
+        for row in range(batch_size)
+        for head in range(num_heads)
+        for position in range(num_queries)
+    ]
+
+
+def traverse_tree_reference(
+    query: torch.Tensor,
+    node_keys: list[torch.Tensor],
+    node_masks: list[torch.Tensor],
+    t: int,
+    selection: str = "cumulative",
+    own_sentence_ids: torch.Tensor | None = None,
+) -> torch.Tensor:
+    """Scores [B, H, Q, N] of the sentences that the walk keeps, document by document, minus infinity elsewhere.
+
+    Each document has a tree of its own, which ends where one node is left.
+
+    Args as in `hier_nmt.models.sentence_tree.traverse_tree`.
+    """
+    num_leaves = node_masks[0].shape[1]
+    rows = []
+    for row, head, position in positions(query):
+        num_nodes = max(1 + index for index, exists in enumerate(node_masks[0][row].tolist()) if exists)
+        levels = []
+        for keys, mask in zip(node_keys, node_masks, strict=True):
+            exists = mask[row].tolist()
+            levels.append([keys[row, head, node] if exists[node] else None for node in range(num_nodes)])
+            if num_nodes == 1:
+                break
+            num_nodes = (num_nodes + 1) // 2
+        own = None if own_sentence_ids is None else int(own_sentence_ids[row, position]) - 1
+        scores = independent_model.traverse_tree(query[row, head, position], levels, t, selection, own)
+        rows.append(stack_scores([*scores, *[None] * (num_leaves - len(scores))], query))
+    return torch.stack(rows).unflatten(0, query.shape[:3])
+
+
+def selected_attention_reference(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    key_sentence_ids: torch.Tensor,
+    sentence_indices: torch.Tensor,
+    sentence_scores: torch.Tensor,
+    own_sentence_ids: torch.Tensor | None = None,
+    query_positions: torch.Tensor | None = None,
+    scaling: float | None = None,
+) -> torch.Tensor:
+    """`hier_nmt.models.selected_attention.attend_selected_sentences`, query by query: [B, H, Q, E].
+
+    Args as there.
+    """
+    factor = 1.0 if scaling is None else scaling * math.sqrt(query.shape[-1])
+    rows = []
+    for row, head, position in positions(query):
+        place = (row, head, position)
+        added = {0 if own_sentence_ids is None else int(own_sentence_ids[row, position]): query.new_zeros(())}
+        for index, score in zip(sentence_indices[place].tolist(), sentence_scores[place], strict=True):
+            if score > -torch.inf:
+                added[index + 1] = score
+        last = key.shape[2] - 1 if query_positions is None else int(query_positions[position])
+        numbers = key_sentence_ids[row, : last + 1].tolist()
+        read = [index for index, number in enumerate(numbers) if number > 0 and number in added]
+        rows.append(
+            independent_model.attend(
+                query[place] * factor,
+                [key[row, head, index] for index in read],
+                [value[row, head, index] for index in read],
+                [added[numbers[index]] for index in read],
+            )
+        )
+    return torch.stack(rows).unflatten(0, query.shape[:3])

@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Models of two layers of width 16 in float64, of every dense variant, and documents of a few words to run them on."""
+"""Models of two layers of width 16 in float64, of every variant, and documents of a few words to run them on."""
 
 from typing import Any
 
@@ -16,6 +16,13 @@ SENTENCE_SCOPE = {
     "decoder_self_attention": "sentence",
     "cross_attention": "sentence",
 }
+CONDITIONAL = {
+    "encoder_self_attention": "conditional",
+    "decoder_self_attention": "conditional",
+    "cross_attention": "conditional",
+    "num_selected_sentences": 2,
+}
+HIERARCHICAL = {**CONDITIONAL, "encoder_self_attention": "hierarchical", "cross_attention": "hierarchical"}
 VARIANTS: dict[str, dict[str, Any]] = {
     "sequential": {},
     "learned": {"position_embedding_type": "learned", "normalize_before": False},
@@ -28,6 +35,17 @@ VARIANTS: dict[str, dict[str, Any]] = {
         "position_encoding": "multi_level",
         "token_position_origin": "sentence",
     },
+    "conditional": CONDITIONAL,
+    "conditional_grouped": {**CONDITIONAL, "attention_kernel": "grouped", "always_keep_own_sentence": True},
+    "hierarchical": {**HIERARCHICAL, "tree_selection": "node"},
+    "hierarchical_shared_encoder": {
+        **HIERARCHICAL,
+        "sentence_encoder_sharing": "model",
+        "position_encoding": "multi_level",
+        "always_keep_own_sentence": True,
+    },
+    "context_block": {**SENTENCE_SCOPE, "context_block": "block"},
+    "context_heads": {"context_block": "heads", "num_sentence_heads": 1, "sentence_encoder_heads": 2},
 }
 
 # Three sentences in two paragraphs, then a single sentence, then one in which every sentence is empty.

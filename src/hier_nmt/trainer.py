@@ -42,7 +42,7 @@ TARGET_INPUTS = ("labels", "decoder_input_ids", "decoder_attention_mask")
 
 @dataclass
 class DocumentSeq2SeqTrainingArguments(Seq2SeqTrainingArguments):
-    """The arguments of Transformers and two more."""
+    """The arguments of Transformers and three more."""
 
     context_discount: float = field(
         default=1.0, metadata={"help": "Weight, from 0 to 1, of the context sentences in the loss."}
@@ -54,6 +54,13 @@ class DocumentSeq2SeqTrainingArguments(Seq2SeqTrainingArguments):
             "like length go together and `per_device_train_batch_size` is not used. None: batches of that many rows."
         },
     )
+    selection_warmup_steps: int = field(
+        default=0,
+        metadata={
+            "help": "Training steps in which conditional and hierarchical attention reads every sentence, its "
+            "relevance added, before it reads the selected ones only."
+        },
+    )
 
     def __post_init__(self) -> None:
         """Checks the added fields; ValueError names the bad value."""
@@ -62,6 +69,8 @@ class DocumentSeq2SeqTrainingArguments(Seq2SeqTrainingArguments):
             raise ValueError(f"context_discount must be from 0 to 1, got {self.context_discount}")
         if self.max_tokens_per_batch is not None and self.max_tokens_per_batch < 1:
             raise ValueError(f"max_tokens_per_batch must be at least 1, got {self.max_tokens_per_batch}")
+        if self.selection_warmup_steps < 0:
+            raise ValueError(f"selection_warmup_steps must not be negative, got {self.selection_warmup_steps}")
 
 
 class TokenThroughput(TrainerCallback):
@@ -92,6 +101,13 @@ class TokenThroughput(TrainerCallback):
         reading = int(self._tokens), self._seconds
         self._tokens, self._seconds = 0, 0.0
         return reading
+
+
+class _SelectionWarmup(TrainerCallback):
+    """Ends the warm-up of sentence selection after its steps, also in a run that is resumed."""
+
+    def on_step_begin(self, args: Any, state: Any, control: Any, model: Any = None, **kwargs: Any) -> None:
+        model.read_all_sentences(state.global_step < args.selection_warmup_steps)
 
 
 class TokenProgressCallback(ProgressCallback):
@@ -180,6 +196,8 @@ class DocumentSeq2SeqTrainer(Seq2SeqTrainer):
         self._throughput = TokenThroughput()
         self.add_callback(self._throughput)
         self.add_callback(_TokenBatchEpochs())
+        if args.selection_warmup_steps > 0:
+            self.add_callback(_SelectionWarmup())
         if self.pop_callback(ProgressCallback) is not None:
             self.add_callback(TokenProgressCallback())
 

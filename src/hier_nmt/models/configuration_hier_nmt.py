@@ -11,12 +11,51 @@ from transformers.activations import ACT2FN
 from transformers.configuration_utils import strict  # type: ignore[attr-defined]
 
 from .positions import POSITION_ENCODINGS
-from .transformer_layers import ATTENTION_CLASSES
+from .selected_attention import ATTENTION_KERNELS
+from .transformer_layers import CROSS_ATTENTIONS, DECODER_SELF_ATTENTIONS, ENCODER_SELF_ATTENTIONS
 
 POSITION_VECTORS = ("sinusoidal", "learned")
 SEGMENT_EMBEDDINGS = ("none", "sinusoidal", "learned")
 STRUCTURE_LEVELS = ("token", "sentence", "paragraph")
 TOKEN_POSITION_ORIGINS = ("document", "sentence")
+CONTEXT_BLOCKS = ("none", "block", "heads")
+SENTENCE_ENCODER_SHARINGS = ("layer", "model")
+TREE_SELECTIONS = ("cumulative", "node")
+
+# Positions that restart in each sentence, so that documents may be longer than those of the training.
+_WHOLE_DOCUMENTS: dict[str, Any] = {
+    "window_sentences": 0,
+    "position_encoding": "multi_level",
+    "token_position_origin": "sentence",
+    "max_sentence_positions": 2048,
+    "max_paragraph_positions": 1024,
+    "max_source_tokens": 65536,
+    "max_target_tokens": 65536,
+}
+_SENTENCES: dict[str, Any] = {
+    "encoder_self_attention": "sentence",
+    "decoder_self_attention": "sentence",
+    "cross_attention": "sentence",
+}
+_CONDITIONAL: dict[str, Any] = {
+    "encoder_self_attention": "conditional",
+    "decoder_self_attention": "conditional",
+    "cross_attention": "conditional",
+}
+PRESETS: dict[str, dict[str, Any]] = {
+    "transformer": {"window_sentences": 1},
+    "document": _WHOLE_DOCUMENTS,
+    "s4to4": {"window_sentences": 4, "position_encoding": "segment_shifted"},
+    "sentence-context": {**_WHOLE_DOCUMENTS, **_SENTENCES, "context_block": "block"},
+    "sentence-heads": {**_WHOLE_DOCUMENTS, **_SENTENCES, "context_block": "heads"},
+    "conditional": {**_WHOLE_DOCUMENTS, **_CONDITIONAL},
+    "hierarchical": {
+        **_WHOLE_DOCUMENTS,
+        **_CONDITIONAL,
+        "encoder_self_attention": "hierarchical",
+        "cross_attention": "hierarchical",
+    },
+}
 
 
 @strict
@@ -42,7 +81,25 @@ class HierNMTConfig(PreTrainedConfig):
             `tie_word_embeddings` is off, which unties all three.
         init_std: standard deviation of the initial weights.
         encoder_self_attention, decoder_self_attention, cross_attention: what a token may look at in each attention
-            slot; a name in `ATTENTION_CLASSES` (Trankova et al. 2024, Table 1).
+            slot: `document`, `sentence`, `conditional` or, but for the decoder's self-attention, `hierarchical`
+            (Trankova et al. 2024, Table 1).
+        num_selected_sentences: t, the sentences whose tokens a token reads in `conditional` and `hierarchical` slots.
+            Like the next four it is read at every forward and may be changed on a trained model.
+        num_selected_sentences_encoder, num_selected_sentences_decoder, num_selected_sentences_cross: t of one slot
+            (`decoder`: its self-attention), where it differs.
+        always_keep_own_sentence: a source token's own sentence (in cross-attention: the source sentence with the number
+            of the one that is written) is always one of the t.
+        tree_selection: what decides on a level of the tree: `cumulative` relevance, or that of the `node` alone.
+        attention_kernel: how `conditional` and `hierarchical` slots are computed: `reference`, `grouped` or `auto`, see
+            `attend_selected_sentences`.
+        sentence_encoder_sharing: sentences are encoded anew in each `layer`, or once for the whole `model`, from the
+            embedding output.
+        sentence_encoder_heads: queries by which a sentence is pooled (each with its share of the width); the paper has
+            one.
+        context_block: `none`; `block`: a second attention, over all sentence encodings, in every layer (over those of
+            the source in the decoder); `heads`: `num_sentence_heads` of the heads of the encoder's self-attention and
+            of the cross-attention read sentence encodings instead of tokens (Trankova et al. 2024, section 2).
+        num_sentence_heads: see `context_block`.
         position_encoding: a name in `POSITION_ENCODINGS`.
         position_embedding_type: `sinusoidal` or `learned` token positions (`multi_level` is always learned).
         segment_shift: distance, in positions, put between two sentences by `segment_shifted`
@@ -52,7 +109,9 @@ class HierNMTConfig(PreTrainedConfig):
         structure_levels: levels whose position vectors `multi_level` sums: `token`, `sentence`, `paragraph`.
         token_position_origin: the token level of `multi_level` counts from the start of the `document` (window) or
             of the `sentence`.
-        max_position_embeddings, max_sentence_positions, max_paragraph_positions: sizes of the learned tables.
+        max_position_embeddings, max_sentence_positions, max_paragraph_positions: sizes of the learned tables. A
+            position beyond the end of its table is an error.
+        sentence_position_clamp: sentences and paragraphs beyond the end of their table share its last position instead.
         window_sentences: K, the sentences of a window (1: sentence level; 0: whole document).
         max_source_tokens, max_target_tokens: longest window, separators counted.
         source_language, target_language: ISO 639 codes, or None.
@@ -95,6 +154,17 @@ class HierNMTConfig(PreTrainedConfig):
     encoder_self_attention: str = "document"
     decoder_self_attention: str = "document"
     cross_attention: str = "document"
+    num_selected_sentences: int = 4
+    num_selected_sentences_encoder: int | None = None
+    num_selected_sentences_decoder: int | None = None
+    num_selected_sentences_cross: int | None = None
+    always_keep_own_sentence: bool = False
+    tree_selection: str = "cumulative"
+    attention_kernel: str = "auto"
+    sentence_encoder_sharing: str = "layer"
+    sentence_encoder_heads: int = 1
+    context_block: str = "none"
+    num_sentence_heads: int = 2
     position_encoding: str = "sequential"
     position_embedding_type: str = "sinusoidal"
     segment_shift: int = 0
@@ -104,6 +174,7 @@ class HierNMTConfig(PreTrainedConfig):
     max_position_embeddings: int = 1024
     max_sentence_positions: int = 128
     max_paragraph_positions: int = 64
+    sentence_position_clamp: bool = False
     window_sentences: int = 1
     max_source_tokens: int = 1024
     max_target_tokens: int = 1024
@@ -126,6 +197,25 @@ class HierNMTConfig(PreTrainedConfig):
         self.check_names()
         self.check_numbers()
 
+    @classmethod
+    def preset(cls, name: str, **changes: Any) -> "HierNMTConfig":
+        """The configuration of one of the papers' systems, with some fields changed.
+
+        `transformer` (one sentence at a time, Vaswani et al. 2017), `s4to4` (windows of four sentences, Lupo et al.
+        2022; give the `segment_shift`), and of Trankova et al. 2024, all for whole documents: `document` (full
+        attention), `sentence-context` and `sentence-heads` (section 2), `conditional` (3.2) and `hierarchical` (3.3).
+
+        Args:
+            name: of the system.
+            changes: fields that differ from it.
+
+        Raises:
+            ValueError: there is no such preset.
+        """
+        if name not in PRESETS:
+            raise ValueError(f"preset {name!r} is unknown; choose one of {', '.join(PRESETS)}.")
+        return cls(**{**PRESETS[name], **changes})
+
     @property
     def target_vocab_size(self) -> int:
         """Number of target tokens V."""
@@ -144,9 +234,12 @@ class HierNMTConfig(PreTrainedConfig):
     @property
     def reads_sentences(self) -> bool:
         """Whether a token's result depends on the sentences (not only the positions) of the tokens before it."""
-        slots = (self.decoder_self_attention, self.cross_attention)
+        slots = (
+            DECODER_SELF_ATTENTIONS[self.decoder_self_attention],
+            CROSS_ATTENTIONS[self.cross_attention],
+        )
         return POSITION_ENCODINGS[self.position_encoding].reads_sentences(self) or any(
-            ATTENTION_CLASSES[slot].reads_sentences for slot in slots
+            slot.reads_sentences for slot in slots
         )
 
     @property
@@ -154,18 +247,58 @@ class HierNMTConfig(PreTrainedConfig):
         """Whether a token's result depends on the paragraphs of the tokens before it."""
         return self.position_encoding == "multi_level" and "paragraph" in self.structure_levels
 
+    @property
+    def num_context_heads(self) -> int:
+        """Number of heads that read sentence encodings instead of tokens."""
+        return self.num_sentence_heads if self.context_block == "heads" else 0
+
+    @property
+    def has_context(self) -> bool:
+        """Whether a context block or heads read all sentence encodings."""
+        return self.context_block == "block" or self.num_context_heads > 0
+
+    @property
+    def encoder_reads_encodings(self) -> bool:
+        """Whether encoder layers read encodings of the source's sentences."""
+        slot = ENCODER_SELF_ATTENTIONS[self.encoder_self_attention]
+        return self.has_context or slot.reads_sentence_encodings
+
+    @property
+    def decoder_reads_source_encodings(self) -> bool:
+        """Whether decoder layers read encodings of the source's sentences."""
+        return self.has_context or CROSS_ATTENTIONS[self.cross_attention].reads_sentence_encodings
+
+    @property
+    def decoder_reads_target_encodings(self) -> bool:
+        """Whether decoder layers read encodings of the target's sentences."""
+        return DECODER_SELF_ATTENTIONS[self.decoder_self_attention].reads_sentence_encodings
+
+    def selected_sentences(self, slot: str) -> int:
+        """t of the slot `encoder`, `decoder` or `cross`."""
+        of_slot = getattr(self, f"num_selected_sentences_{slot}")
+        return self.num_selected_sentences if of_slot is None else of_slot
+
     def check_names(self) -> None:
         """Raises a ValueError for a name that no table holds."""
         choices: dict[str, Collection[str]] = {
-            "encoder_self_attention": ATTENTION_CLASSES,
-            "decoder_self_attention": ATTENTION_CLASSES,
-            "cross_attention": ATTENTION_CLASSES,
+            "encoder_self_attention": ENCODER_SELF_ATTENTIONS,
+            "decoder_self_attention": DECODER_SELF_ATTENTIONS,
+            "cross_attention": CROSS_ATTENTIONS,
+            "tree_selection": TREE_SELECTIONS,
+            "attention_kernel": ATTENTION_KERNELS,
+            "sentence_encoder_sharing": SENTENCE_ENCODER_SHARINGS,
+            "context_block": CONTEXT_BLOCKS,
             "position_encoding": POSITION_ENCODINGS,
             "position_embedding_type": POSITION_VECTORS,
             "segment_embedding": SEGMENT_EMBEDDINGS,
             "token_position_origin": TOKEN_POSITION_ORIGINS,
             "activation_function": ACT2FN,
         }
+        if self.decoder_self_attention == "hierarchical":
+            raise ValueError(
+                "decoder_self_attention='hierarchical' is impossible: nodes of the tree would span sentences that are "
+                "not written yet. Choose conditional."
+            )
         for name, possible in choices.items():
             if getattr(self, name) not in possible:
                 raise ValueError(f"{name}={getattr(self, name)!r} is unknown; choose one of {', '.join(possible)}.")
@@ -183,6 +316,19 @@ class HierNMTConfig(PreTrainedConfig):
         for name in ("dropout", "attention_dropout", "activation_dropout", "encoder_layerdrop", "decoder_layerdrop"):
             if not 0 <= getattr(self, name) < 1:
                 raise ValueError(f"{name}={getattr(self, name)} must be at least 0 and below 1.")
+        slots = ("num_selected_sentences", "num_selected_sentences_encoder", "num_selected_sentences_decoder")
+        for name in (*slots, "num_selected_sentences_cross"):
+            if getattr(self, name) is not None and getattr(self, name) < 1:
+                raise ValueError(f"{name}={getattr(self, name)} must be at least 1.")
+        if self.sentence_encoder_heads < 1 or self.d_model % self.sentence_encoder_heads:
+            raise ValueError(
+                f"sentence_encoder_heads={self.sentence_encoder_heads} must divide d_model={self.d_model}."
+            )
+        num_heads = min(self.encoder_attention_heads, self.decoder_attention_heads)
+        if not 0 <= self.num_context_heads < num_heads:
+            raise ValueError(
+                f"num_sentence_heads={self.num_sentence_heads} must leave at least one of {num_heads} attention heads."
+            )
         sizes = ("vocab_size", "decoder_vocab_size", "d_model", "encoder_ffn_dim", "decoder_ffn_dim")
         tables = ("max_position_embeddings", "max_sentence_positions", "max_paragraph_positions")
         for name in (*sizes, *tables, "max_source_tokens", "max_target_tokens"):

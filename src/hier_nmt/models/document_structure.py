@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where each token of a document stands: integers only, built once per forward.
 
-Dimensions: B batch, S source tokens, L tokens of a whole prefix (cached ones included), Q query tokens.
+Dimensions: B batch, S source tokens, N sentences, L tokens of a whole prefix (cached ones included), Q query tokens.
 """
 
 from collections.abc import Collection
@@ -91,3 +91,36 @@ class DocumentStructure:
     def with_sentence_ids(self, sentence_ids: torch.Tensor) -> "DocumentStructure":
         """The same places under other sentence numbers [B, S]."""
         return replace(self, sentence_ids=sentence_ids)
+
+
+@dataclass(frozen=True)
+class Sentences:
+    """The sentences of a batch of documents whose encodings are read.
+
+    Attributes:
+        sentence_ids: number of the sentence of every token [B, S], from 1; 0 is padding.
+        num_sentences: N, at least the largest number.
+        mask: boolean [B, N], True on sentences that have tokens.
+    """
+
+    sentence_ids: torch.Tensor
+    num_sentences: int
+    mask: torch.Tensor
+
+    @classmethod
+    def from_ids(cls, sentence_ids: torch.Tensor) -> "Sentences":
+        """The sentences numbered in `sentence_ids` [B, S].
+
+        Raises:
+            ValueError: a number is larger than the number of tokens, so that sentences without tokens would outnumber
+                the others.
+        """
+        num_tokens = sentence_ids.shape[1]
+        # Compiled code may not depend on what the numbers are: there, every token may be a sentence of its own.
+        num_sentences = num_tokens if torch.compiler.is_compiling() else max(int(sentence_ids.max()), 1)
+        if num_sentences > num_tokens:
+            raise ValueError(
+                f"Sentence number {num_sentences} with {num_tokens} tokens: number the sentences of a window from 1 on."
+            )
+        has_tokens = torch.zeros(sentence_ids.shape[0], num_sentences + 1, dtype=torch.bool, device=sentence_ids.device)
+        return cls(sentence_ids, num_sentences, has_tokens.scatter(1, sentence_ids, True)[:, 1:])

@@ -7,31 +7,37 @@ prefix (cached ones included), D model width, V vocabulary.
 """
 
 import math
-from dataclasses import dataclass
 from typing import Any, Unpack
 
 import torch
 from torch import nn
 from transformers import GenerationMixin, PreTrainedModel
+from transformers import initialization as init
 from transformers.cache_utils import Cache, DynamicCache, EncoderDecoderCache
-from transformers.modeling_outputs import (
-    BaseModelOutput,
-    BaseModelOutputWithPastAndCrossAttentions,
-    Seq2SeqLMOutput,
-    Seq2SeqModelOutput,
-)
+from transformers.modeling_outputs import BaseModelOutput, BaseModelOutputWithPastAndCrossAttentions
 from transformers.utils.generic import TransformersKwargs, can_return_tuple, merge_with_config_defaults
 from transformers.utils.output_capturing import OutputRecorder, capture_outputs
 
+from .conditional_attention import ConditionalAttention, SentenceContextAttention, SentencePooling
 from .configuration_hier_nmt import HierNMTConfig
-from .document_structure import DocumentStructure
+from .document_structure import DocumentStructure, Sentences
+from .model_outputs import (
+    CHOSEN_SENTENCES,
+    HierNMTEncoderOutput,
+    HierNMTLMOutput,
+    HierNMTModelOutput,
+    chosen_sentences,
+    encoder_output_from_tuple,
+)
+from .multi_head_attention import AttentionInputs, MultiHeadAttention, kept_with_cache
 from .positions import POSITION_ENCODINGS
+from .sentence_encoder import SentenceEncoder
 from .transformer_layers import (
-    ATTENTION_CLASSES,
-    AttentionInputs,
+    CROSS_ATTENTIONS,
+    DECODER_SELF_ATTENTIONS,
+    ENCODER_SELF_ATTENTIONS,
     HierNMTDecoderLayer,
     HierNMTEncoderLayer,
-    MultiHeadAttention,
 )
 from .window_structure import (
     check_structure_ids,
@@ -42,27 +48,6 @@ from .window_structure import (
     token_mask,
     written_sentences,
 )
-
-
-@dataclass
-class HierNMTEncoderOutput(BaseModelOutput):
-    """Encoder output that knows the sentences of its states.
-
-    Attributes:
-        sentence_ids, paragraph_ids: numbers of the source tokens [B, S]; 0 is padding.
-    """
-
-    sentence_ids: torch.Tensor | None = None
-    paragraph_ids: torch.Tensor | None = None
-
-
-def encoder_output_from_tuple(parts: tuple[Any, ...]) -> HierNMTEncoderOutput:
-    """The encoder's output from its tuple form: the states, then in any order numbers (tensors) and layers (tuples)."""
-    tensors = [part for part in parts if isinstance(part, torch.Tensor)]
-    layers = [part for part in parts if isinstance(part, tuple)]
-    fields: dict[str, Any] = dict(zip(("last_hidden_state", "sentence_ids", "paragraph_ids"), tensors, strict=False))
-    fields.update(zip(("hidden_states", "attentions"), layers, strict=False))
-    return HierNMTEncoderOutput(**fields)
 
 
 def shift_tokens_right(labels: torch.Tensor, pad_token_id: int, decoder_start_token_id: int) -> torch.Tensor:
@@ -99,6 +84,21 @@ class HierNMTPreTrainedModel(PreTrainedModel):
     _supports_flex_attn = True
     _supports_attention_backend = True
     _can_compile_fullgraph = True
+
+    def _init_weights(self, module: nn.Module) -> None:
+        """Initialises as the base class does, and the queries of sentence encoders like a weight matrix."""
+        super()._init_weights(module)
+        if isinstance(module, SentenceEncoder):
+            init.normal_(module.query, mean=0.0, std=self.config.init_std)
+
+    def read_all_sentences(self, enabled: bool = True) -> None:
+        """Lets conditional and hierarchical slots read every sentence in training, its score added, instead of t.
+
+        A warm-up: relevance gets a gradient from all sentences, before it has to choose. Evaluation chooses as ever.
+        """
+        for module in self.modules():
+            if isinstance(module, ConditionalAttention):
+                module.reads_all_sentences = enabled
 
     @property
     def dummy_inputs(self) -> dict[str, torch.Tensor]:
@@ -137,10 +137,20 @@ class HierNMTStack(HierNMTPreTrainedModel):
 class HierNMTEncoder(HierNMTStack):
     """Embeds a source window and runs it through the encoder layers."""
 
-    _can_record_outputs = {"hidden_states": HierNMTEncoderLayer, "attentions": MultiHeadAttention}
+    _can_record_outputs = {
+        "hidden_states": HierNMTEncoderLayer,
+        "attentions": MultiHeadAttention,
+        "selected_sentences": OutputRecorder(ConditionalAttention, index=2),
+        "sentence_attentions": OutputRecorder(ConditionalAttention, index=3),
+        "context_attentions": OutputRecorder(SentenceContextAttention, index=1),
+    }
 
     def __init__(self, config: HierNMTConfig):
         super().__init__(config, config.vocab_size, HierNMTEncoderLayer, config.encoder_layers)
+        encodes_once = config.sentence_encoder_sharing == "model"
+        reads_shared = encodes_once and (config.encoder_reads_encodings or config.decoder_reads_source_encodings)
+        self.reads_encodings = reads_shared or config.encoder_reads_encodings
+        self.sentence_encoder = SentenceEncoder(config) if reads_shared else None
         self.post_init()
 
     @merge_with_config_defaults
@@ -173,18 +183,23 @@ class HierNMTEncoder(HierNMTStack):
         structure = document_structure(self.config, input_ids, mask, sentence_ids, paragraph_ids)
 
         hidden_states = self.add_positions(inputs_embeds, structure)
-        plan = ATTENTION_CLASSES[self.config.encoder_self_attention].plan(
+        plan = ENCODER_SELF_ATTENTIONS[self.config.encoder_self_attention].plan(
             AttentionInputs(
                 self.config, inputs_embeds, mask if attention_mask is None else attention_mask, structure, structure
             )
         )
+        sentences = Sentences.from_ids(structure.sentence_ids) if self.reads_encodings else None
+        sentence_states = None
+        if self.sentence_encoder is not None and sentences is not None:
+            sentence_states = self.sentence_encoder(hidden_states, sentences.sentence_ids, sentences.num_sentences)
         for layer in self.layers:
             if not is_dropped(self, self.config.encoder_layerdrop):
-                hidden_states = layer(hidden_states, plan, **kwargs)
+                hidden_states = layer(hidden_states, plan, sentences, sentence_states, **kwargs)
         return HierNMTEncoderOutput(
             last_hidden_state=self.layer_norm(hidden_states),
             sentence_ids=structure.sentence_ids,
             paragraph_ids=structure.paragraph_ids,
+            sentence_states=sentence_states,
         )
 
 
@@ -195,10 +210,17 @@ class HierNMTDecoder(HierNMTStack):
         "hidden_states": HierNMTDecoderLayer,
         "attentions": OutputRecorder(MultiHeadAttention, index=1, layer_name="self_attn"),
         "cross_attentions": OutputRecorder(MultiHeadAttention, index=1, layer_name="encoder_attn"),
+        "selected_sentences": OutputRecorder(ConditionalAttention, index=2, layer_name="self_attn"),
+        "sentence_attentions": OutputRecorder(ConditionalAttention, index=3, layer_name="self_attn"),
+        "cross_selected_sentences": OutputRecorder(ConditionalAttention, index=2, layer_name="encoder_attn"),
+        "cross_sentence_attentions": OutputRecorder(ConditionalAttention, index=3, layer_name="encoder_attn"),
+        "context_attentions": OutputRecorder(SentenceContextAttention, index=1),
     }
 
     def __init__(self, config: HierNMTConfig):
         super().__init__(config, config.target_vocab_size, HierNMTDecoderLayer, config.decoder_layers)
+        encodes_once = config.sentence_encoder_sharing == "model" and config.decoder_reads_target_encodings
+        self.sentence_encoder = SentenceEncoder(config) if encodes_once else None
         self.post_init()
 
     @merge_with_config_defaults
@@ -212,6 +234,7 @@ class HierNMTDecoder(HierNMTStack):
         encoder_hidden_states: torch.Tensor | None = None,
         encoder_attention_mask: torch.Tensor | None = None,
         encoder_structure: DocumentStructure | None = None,
+        encoder_sentence_states: torch.Tensor | None = None,
         past_key_values: Cache | None = None,
         inputs_embeds: torch.Tensor | None = None,
         use_cache: bool | None = None,
@@ -228,6 +251,7 @@ class HierNMTDecoder(HierNMTStack):
             encoder_hidden_states: source states [B, S, D].
             encoder_attention_mask: [B, S], zero on padding.
             encoder_structure: structure of the source, or None where it is not known.
+            encoder_sentence_states: encodings of the source's sentences [B, N, D], where all layers share them.
             past_key_values: cache of earlier tokens.
             inputs_embeds: [B, Q, D], before scaling.
             use_cache: make a cache if there is none.
@@ -247,13 +271,23 @@ class HierNMTDecoder(HierNMTStack):
         )
 
         self_plan = self._self_attention_plan(inputs_embeds, attention_mask, queries, keys, past_key_values)
-        cross_plan = None
+        cross_plan, source_sentences = None, None
         if encoder_hidden_states is not None:
+            if self.config.decoder_reads_source_encodings:
+                source_sentences = kept_with_cache(
+                    past_key_values, 0, "sentences", lambda: self._source_sentences(encoder_structure)
+                )
             writing = written_sentences(self.config, queries, input_ids)
             cross_plan = self._cross_attention_plan(
-                inputs_embeds, encoder_hidden_states, encoder_attention_mask, writing, encoder_structure
+                inputs_embeds,
+                encoder_hidden_states,
+                encoder_attention_mask,
+                writing,
+                encoder_structure,
+                past_key_values,
             )
         hidden_states = self.add_positions(inputs_embeds, queries)
+        pooling = None if self.sentence_encoder is None else SentencePooling(hidden_states, self.sentence_encoder)
         for layer in self.layers:
             if not is_dropped(self, self.config.decoder_layerdrop):
                 hidden_states = layer(
@@ -261,12 +295,22 @@ class HierNMTDecoder(HierNMTStack):
                     self_plan,
                     encoder_hidden_states,
                     cross_plan,
+                    source_sentences=source_sentences,
+                    source_sentence_states=encoder_sentence_states,
+                    pooling=pooling,
                     past_key_values=past_key_values,
                     **kwargs,
                 )
         return BaseModelOutputWithPastAndCrossAttentions(
             last_hidden_state=self.layer_norm(hidden_states), past_key_values=past_key_values
         )
+
+    def _source_sentences(self, encoder_structure: DocumentStructure | None) -> Sentences:
+        if encoder_structure is None:
+            raise ValueError(
+                "With encoder_outputs alone, pass sentence_ids: this configuration reads source sentences."
+            )
+        return Sentences.from_ids(encoder_structure.sentence_ids)
 
     def _self_attention_plan(
         self,
@@ -280,7 +324,7 @@ class HierNMTDecoder(HierNMTStack):
         if attention_mask is None and keys is not None:
             attention_mask = keys.sentence_ids > 0
         cache = None if past_key_values is None else past_key_values.self_attention_cache
-        return ATTENTION_CLASSES[self.config.decoder_self_attention].plan(
+        return DECODER_SELF_ATTENTIONS[self.config.decoder_self_attention].plan(
             AttentionInputs(
                 self.config, inputs_embeds, attention_mask, queries, keys, is_causal=True, past_key_values=cache
             )
@@ -293,9 +337,10 @@ class HierNMTDecoder(HierNMTStack):
         encoder_attention_mask: torch.Tensor | None,
         queries: DocumentStructure,
         encoder_structure: DocumentStructure | None,
+        past_key_values: EncoderDecoderCache | None,
     ) -> Any:
         """The plan of the cross-attention, whose keys are the source tokens."""
-        return ATTENTION_CLASSES[self.config.cross_attention].plan(
+        return CROSS_ATTENTIONS[self.config.cross_attention].plan(
             AttentionInputs(
                 self.config,
                 inputs_embeds,
@@ -303,6 +348,7 @@ class HierNMTDecoder(HierNMTStack):
                 queries,
                 encoder_structure,
                 encoder_hidden_states=encoder_hidden_states,
+                source_cache=past_key_values,
             )
         )
 
@@ -353,7 +399,7 @@ class HierNMTModel(HierNMTPreTrainedModel):
         decoder_inputs_embeds: torch.Tensor | None = None,
         use_cache: bool | None = None,
         **kwargs: Unpack[TransformersKwargs],
-    ) -> Seq2SeqModelOutput:
+    ) -> HierNMTModelOutput:
         """Target states [B, Q, D] and the source's.
 
         Args:
@@ -383,6 +429,9 @@ class HierNMTModel(HierNMTPreTrainedModel):
         if attention_mask is None and source is not None:
             attention_mask = source.sentence_ids > 0
 
+        for name in ("selected_sentences", "sentence_attentions"):
+            if kwargs.get(f"output_{name}"):
+                kwargs[f"output_cross_{name}"] = True  # type: ignore[literal-required]
         decoder_outputs = self.decoder(
             input_ids=decoder_input_ids,
             attention_mask=decoder_attention_mask,
@@ -391,13 +440,14 @@ class HierNMTModel(HierNMTPreTrainedModel):
             encoder_hidden_states=encoder_outputs.last_hidden_state,
             encoder_attention_mask=attention_mask,
             encoder_structure=source,
+            encoder_sentence_states=getattr(encoder_outputs, "sentence_states", None),
             past_key_values=past_key_values,
             inputs_embeds=decoder_inputs_embeds,
             use_cache=use_cache,
             return_dict=True,
             **kwargs,
         )
-        return Seq2SeqModelOutput(
+        return HierNMTModelOutput(
             last_hidden_state=decoder_outputs.last_hidden_state,
             past_key_values=decoder_outputs.past_key_values,
             decoder_hidden_states=decoder_outputs.hidden_states,
@@ -406,6 +456,7 @@ class HierNMTModel(HierNMTPreTrainedModel):
             encoder_last_hidden_state=encoder_outputs.last_hidden_state,
             encoder_hidden_states=encoder_outputs.hidden_states,
             encoder_attentions=encoder_outputs.attentions,
+            **chosen_sentences(encoder_outputs, decoder_outputs),
         )
 
 
@@ -465,7 +516,7 @@ class HierNMTForConditionalGeneration(HierNMTPreTrainedModel, GenerationMixin):
         labels: torch.Tensor | None = None,
         use_cache: bool | None = None,
         **kwargs: Unpack[TransformersKwargs],
-    ) -> Seq2SeqLMOutput:
+    ) -> HierNMTLMOutput:
         """Logits [B, Q, V] and, with labels, the mean cross-entropy of the target tokens.
 
         Args as in `HierNMTModel.forward`, and:
@@ -497,7 +548,7 @@ class HierNMTForConditionalGeneration(HierNMTPreTrainedModel, GenerationMixin):
         )
         logits = self.lm_head(outputs.last_hidden_state)
         loss = None if labels is None else mean_cross_entropy(logits, labels, num_items_in_batch)
-        return Seq2SeqLMOutput(
+        return HierNMTLMOutput(
             loss=loss,
             logits=logits,
             past_key_values=outputs.past_key_values,
@@ -507,6 +558,7 @@ class HierNMTForConditionalGeneration(HierNMTPreTrainedModel, GenerationMixin):
             encoder_last_hidden_state=outputs.encoder_last_hidden_state,
             encoder_hidden_states=outputs.encoder_hidden_states,
             encoder_attentions=outputs.encoder_attentions,
+            **{name: getattr(outputs, name) for name in CHOSEN_SENTENCES},
         )
 
     def prepare_decoder_input_ids_from_labels(self, labels: torch.Tensor) -> torch.Tensor:

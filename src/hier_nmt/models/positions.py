@@ -38,21 +38,25 @@ class PositionTable(nn.Embedding):
         level: name of the level, for the error message.
         num_positions: size of the table; larger positions are an error, never a wrap-around.
         d_model: D.
+        clamp: larger positions are taken for the last one instead.
     """
 
-    def __init__(self, level: str, num_positions: int, d_model: int):
+    def __init__(self, level: str, num_positions: int, d_model: int, clamp: bool = False):
         super().__init__(num_positions, d_model)
         self.level = level
+        self.clamp = clamp
 
     def forward(self, positions: torch.Tensor) -> torch.Tensor:
         """Vectors [B, S, D] of the positions [B, S], counted from 0."""
+        if self.clamp:
+            return super().forward(positions.clamp_max(self.num_embeddings - 1))
         if not torch.compiler.is_compiling():
             largest = int(positions.max()) if positions.numel() else 0
             if largest >= self.num_embeddings:
                 raise ValueError(
                     f"{self.level} position {largest} is beyond the end of its learned table, which has "
-                    f"{self.num_embeddings} positions (0 to {self.num_embeddings - 1}). Shorten the window or train "
-                    f"with a larger table."
+                    f"{self.num_embeddings} positions (0 to {self.num_embeddings - 1}). Shorten the window, train "
+                    f"with a larger table, or (sentences and paragraphs) set sentence_position_clamp."
                 )
         return super().forward(positions)
 
@@ -69,9 +73,9 @@ class Sinusoids(nn.Module):
         return sinusoidal_encoding(positions, self.d_model)
 
 
-def position_vectors(kind: str, level: str, num_positions: int, d_model: int) -> nn.Module:
+def position_vectors(kind: str, level: str, num_positions: int, d_model: int, clamp: bool = False) -> nn.Module:
     """The module that maps positions [B, S] to vectors [B, S, D], `sinusoidal` or `learned`."""
-    return PositionTable(level, num_positions, d_model) if kind == "learned" else Sinusoids(d_model)
+    return PositionTable(level, num_positions, d_model, clamp) if kind == "learned" else Sinusoids(d_model)
 
 
 class SequentialPositions(nn.Module):
@@ -86,7 +90,11 @@ class SequentialPositions(nn.Module):
         self.segments = None
         if config.segment_embedding != "none":
             self.segments = position_vectors(
-                config.segment_embedding, "sentence", config.max_sentence_positions, config.d_model
+                config.segment_embedding,
+                "sentence",
+                config.max_sentence_positions,
+                config.d_model,
+                config.sentence_position_clamp,
             )
 
     @classmethod
@@ -135,7 +143,12 @@ class MultiLevelPositions(nn.Module):
         }
         self.token_position_origin = config.token_position_origin
         self.levels = nn.ModuleDict(
-            {level: PositionTable(level, sizes[level], config.d_model) for level in config.structure_levels}
+            {
+                level: PositionTable(
+                    level, sizes[level], config.d_model, clamp=config.sentence_position_clamp and level != "token"
+                )
+                for level in config.structure_levels
+            }
         )
 
     @classmethod

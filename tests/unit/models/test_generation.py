@@ -339,8 +339,14 @@ def test_speculative_decoding_equals_greedy(changes, mode):
 
 @pytest.mark.parametrize(
     "changes",
-    [VARIANTS["segment_shifted"], pytest.param(READING, marks=pytest.mark.slow)],
-    ids=["segment_shifted", "sentence_scope_multi_level"],
+    [
+        VARIANTS["segment_shifted"],
+        VARIANTS["hierarchical"],
+        pytest.param(VARIANTS["conditional_grouped"], marks=pytest.mark.slow),
+        pytest.param(VARIANTS["context_block"], marks=pytest.mark.slow),
+        pytest.param(READING, marks=pytest.mark.slow),
+    ],
+    ids=["segment_shifted", "hierarchical", "conditional", "context_block", "sentence_scope_multi_level"],
 )
 def test_compiled_generation_is_one_graph_per_kind_of_step_and_equal(changes):
     model = tiny_model(**changes)

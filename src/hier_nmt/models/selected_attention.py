@@ -1,0 +1,116 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Attention to the tokens of selected sentences: the dense reference, and the choice between it and the fast forms.
+
+Dimensions: B batch, H heads, Q queries, K keys, E head width, t selected sentences, N sentences.
+"""
+
+import torch
+from torch.nn import functional
+
+from .grouped_attention import SentenceWords, find_words, grouped_attention
+
+ATTENTION_KERNELS = ("auto", "reference", "grouped")
+# Below this many keys the dense form is faster than grouping (measured by benchmarks/attention.py).
+MIN_GROUPED_KEYS = 448
+
+
+def attend_selected_sentences(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    key_sentence_ids: torch.Tensor,
+    sentence_indices: torch.Tensor,
+    sentence_scores: torch.Tensor,
+    *,
+    own_sentence_ids: torch.Tensor | None = None,
+    query_positions: torch.Tensor | None = None,
+    scaling: float | None = None,
+    dropout: float = 0.0,
+    kernel: str = "auto",
+    words: SentenceWords | None = None,
+) -> torch.Tensor:
+    """Attention output [B, H, Q, E] over the tokens of each query's selected sentences (Trankova et al. 2024, eq. 7).
+
+    Exactly the softmax over those tokens of query . key * scaling + score of the token's sentence, applied to the
+    values. A query with nothing to read gets zeros, and finite gradients.
+
+    Args:
+        query: [B, H, Q, E].
+        key, value: [B, H, K, E].
+        key_sentence_ids: sentence number of each key [B, K], from 1; 0 is padding, which nobody reads.
+        sentence_indices: the selected sentences [B, H, Q, t], from 0, no one twice.
+        sentence_scores: their scores [B, H, Q, t]; minus infinity marks a place that is not filled.
+        own_sentence_ids: numbers [B, Q] of a sentence that each query reads too, with an added score of 0 (unless it is
+            selected, then with its score).
+        query_positions: index [Q] of each query among the keys; no key behind it is read (causal attention).
+        scaling: factor on query . key; default 1 / sqrt(E).
+        dropout: probability on the attention weights.
+        kernel: `reference` (dense, holds Q x K), `grouped` (linear in the number of selected tokens) or `auto`: the
+            dense form for short documents, where it is faster.
+        words: `find_words(key_sentence_ids)` if the caller has it.
+
+    Raises:
+        ValueError: the kernel is unknown.
+    """
+    scaling = query.shape[-1] ** -0.5 if scaling is None else scaling
+    if not is_grouped(kernel, key.shape[2]):
+        return attend_selected_sentences_reference(
+            query, key, value, key_sentence_ids, sentence_indices, sentence_scores,
+            own_sentence_ids=own_sentence_ids, query_positions=query_positions, scaling=scaling, dropout=dropout,
+        )[0]  # fmt: skip
+    return grouped_attention(
+        query, key, value, find_words(key_sentence_ids) if words is None else words, sentence_indices, sentence_scores,
+        own_sentence_ids=own_sentence_ids, query_positions=query_positions, scaling=scaling, dropout=dropout,
+    )  # fmt: skip
+
+
+def is_grouped(kernel: str, num_keys: int) -> bool:
+    """Whether `attend_selected_sentences` groups queries by sentence, with this kernel and K keys.
+
+    Raises:
+        ValueError: the kernel is unknown.
+    """
+    if kernel not in ATTENTION_KERNELS:
+        raise ValueError(f"kernel={kernel!r} is unknown; choose one of {', '.join(ATTENTION_KERNELS)}.")
+    # What is grouped depends on what is selected, which compiled code may not.
+    if torch.compiler.is_compiling() or kernel == "reference":
+        return False
+    return kernel == "grouped" or num_keys >= MIN_GROUPED_KEYS
+
+
+def attend_selected_sentences_reference(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    key_sentence_ids: torch.Tensor,
+    sentence_indices: torch.Tensor,
+    sentence_scores: torch.Tensor,
+    *,
+    own_sentence_ids: torch.Tensor | None = None,
+    query_positions: torch.Tensor | None = None,
+    scaling: float,
+    dropout: float = 0.0,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Output [B, H, Q, E] and weights [B, H, Q, K] of `attend_selected_sentences`, over all keys under a mask."""
+    is_selected = sentence_scores > -torch.inf
+    num_columns = 1 + (key.shape[2] if torch.compiler.is_compiling() else int(key_sentence_ids.max()))
+    # Column 0 stands for nothing, also where a sentence has no keys.
+    numbers = (sentence_indices + 1).masked_fill(~is_selected | (sentence_indices + 1 >= num_columns), 0)
+    by_number = sentence_scores.new_zeros(*numbers.shape[:-1], num_columns)
+    scores = by_number.scatter(-1, numbers, sentence_scores.masked_fill(~is_selected, 0.0))  # [B, H, Q, 1 + N]
+    selected = torch.zeros_like(by_number, dtype=torch.bool).scatter(-1, numbers, True)
+    if own_sentence_ids is not None:
+        own = own_sentence_ids.masked_fill(own_sentence_ids >= num_columns, 0)
+        selected = selected.scatter(-1, own[:, None, :, None].expand(*numbers.shape[:-1], 1), True)
+    may_look = selected.gather(-1, key_sentence_ids[:, None, None, :].expand(*numbers.shape[:-1], key.shape[2]))
+    may_look = may_look & (key_sentence_ids > 0)[:, None, None, :]
+    if query_positions is not None:
+        may_look = may_look & (torch.arange(key.shape[2], device=key.device) <= query_positions[:, None])
+    # As a product with a matrix of ones and zeros, which is exact, the added score has a fast backward.
+    membership = functional.one_hot(key_sentence_ids, num_columns).to(scores.dtype).transpose(1, 2)  # [B, 1 + N, K]
+
+    logits = query @ key.transpose(2, 3) * scaling + scores @ membership[:, None]
+    logits = logits.masked_fill(~may_look, torch.finfo(logits.dtype).min)
+    weights = logits.softmax(-1).masked_fill(~may_look, 0.0).to(query.dtype)
+    return functional.dropout(weights, p=dropout) @ value, weights

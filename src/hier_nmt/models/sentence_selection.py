@@ -1,0 +1,246 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The choice of the t sentences that matter to each token and head.
+
+Dimensions: B batch, N sentences, t sentences kept, H heads, Q queries, E head width.
+"""
+
+import torch
+from torch.nn import functional
+
+from .workspace import Workspace
+
+# Scores held at one time by the search among all sentences, few enough for the processor's cache.
+SCORES_AT_ONCE = 2**18
+GROUPED_SCORES_AT_ONCE = 2**20
+# From so many sentences on, groups of so many are compared by their best before single ones are.
+MIN_GROUPED_SENTENCES, GROUP_SIZE = 512, 32
+
+
+def keep_top_t(scores: torch.Tensor, t: int) -> torch.Tensor:
+    """The scores [..., N] with all but the t highest of a row set to minus infinity (Trankova et al. 2024, eq. 4).
+
+    Of equal scores the first wins, so that exactly t are kept, or all where there are fewer.
+
+    Args:
+        scores: [..., N].
+        t: number of scores kept, at least 1.
+    """
+    order = scores.argsort(dim=-1, descending=True, stable=True)
+    ranks = order.argsort(dim=-1)
+    return scores.masked_fill(ranks >= t, -torch.inf)
+
+
+def select_top_sentences(scores: torch.Tensor, t: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """The t highest scores of each row, best first: their indices [..., t] and themselves [..., t].
+
+    Of equal scores the first wins. Places that no score fills, because fewer than t are above minus infinity, have
+    index 0 and a score of minus infinity. Gradients reach the scores that were selected.
+
+    Args:
+        scores: [..., N].
+        t: number of places, at least 1.
+
+    Raises:
+        ValueError: t is below 1.
+    """
+    if t < 1:
+        raise ValueError(f"t={t} sentences cannot be selected; it must be at least 1.")
+    remaining = scores.detach()
+    found = []
+    for _ in range(min(t, scores.shape[-1])):
+        # `max` gives the first of equal maxima, which `topk` does not promise.
+        found.append(remaining.max(dim=-1, keepdim=True))
+        remaining = remaining.scatter(-1, found[-1].indices, -torch.inf)
+    missing = t - len(found)
+    indices = functional.pad(torch.cat([best.indices for best in found], dim=-1), (0, missing))
+    is_filled = functional.pad(torch.cat([best.values for best in found], dim=-1) > -torch.inf, (0, missing))
+    indices = indices.masked_fill(~is_filled, 0)
+    return indices, scores.gather(-1, indices).masked_fill(~is_filled, -torch.inf)
+
+
+class SelectedRelevance(torch.autograd.Function):
+    """Relevance of the selected sentences alone, with a backward through nothing but them."""
+
+    @staticmethod
+    def forward(ctx, query, key, indices, scores):  # type: ignore[no-untyped-def]
+        """The known scores [B, H, Q, C] of the pairs that `indices` [B, H, Q, C] names."""
+        ctx.save_for_backward(query, key, indices)
+        return scores.clone()
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx, grad_scores):  # type: ignore[no-untyped-def]
+        """Gradients of query [B, H, Q, E] and key [B, H, N, E]."""
+        query, key, indices = ctx.saved_tensors
+        rows = key_rows(indices, key.shape[2])  # [R, C] with R = B H Q
+        weights = (grad_scores * query.shape[-1] ** -0.5).reshape(rows.shape).contiguous()
+        grad_query = weighted_row_sums(key.flatten(0, 2), rows, weights).view_as(query)
+        order = rows.flatten().argsort()
+        counts = torch.bincount(rows.flatten(), minlength=key.shape[:3].numel())
+        grad_key = functional.embedding_bag(
+            order // rows.shape[1],
+            query.flatten(0, 2),
+            offsets=counts.cumsum(0) - counts,
+            mode="sum",
+            per_sample_weights=weights.flatten()[order],
+        ).view_as(key)
+        return grad_query, grad_key, None, None
+
+
+def key_rows(indices: torch.Tensor, num_keys: int) -> torch.Tensor:
+    """Rows [B * H * Q, C], in keys flattened to [B * H * N, E], of the keys that `indices` [B, H, Q, C] names."""
+    batch_size, num_heads, _, num_chosen = indices.shape
+    starts = torch.arange(batch_size * num_heads, device=indices.device) * num_keys
+    return (indices + starts.view(batch_size, num_heads, 1, 1)).reshape(-1, num_chosen)
+
+
+def weighted_row_sums(rows_of: torch.Tensor, rows: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
+    """Sums [R, E] of the rows that `rows` [R, C] names in `rows_of` [L, E], weighted by `weights` [R, C]."""
+    return functional.embedding_bag(rows, rows_of, mode="sum", per_sample_weights=weights)
+
+
+def relevance_of_selected(query: torch.Tensor, key: torch.Tensor, indices: torch.Tensor) -> torch.Tensor:
+    """Relevance query . key / sqrt(E) of the keys that `indices` names, [B, H, Q, C].
+
+    Args:
+        query: [B, H, Q, E].
+        key: [B, H, N, E].
+        indices: [B, H, Q, C], from 0.
+    """
+    with torch.no_grad():
+        query_rows = query.flatten(0, 2)
+        rows = key_rows(indices, key.shape[2])
+        size = max(SCORES_AT_ONCE // (rows.shape[1] * key.shape[-1]), 1)
+        parts = [
+            torch.bmm(key.flatten(0, 2)[some_rows], some_queries[..., None])[..., 0]
+            for some_rows, some_queries in zip(rows.split(size), query_rows.split(size), strict=True)
+        ]
+        scores = torch.cat(parts).view(indices.shape) * query.shape[-1] ** -0.5
+    return SelectedRelevance.apply(query, key, indices, scores)
+
+
+def select_by_relevance(
+    sentence_query: torch.Tensor,
+    sentence_key: torch.Tensor,
+    sentence_mask: torch.Tensor,
+    t: int,
+    *,
+    own_sentence_ids: torch.Tensor | None = None,
+    num_choosable: torch.Tensor | None = None,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """The t most relevant sentences of each query, best first, and their relevance (Trankova et al. 2024, eq. 3-4).
+
+    Relevance is query . key / sqrt(E), in float32 at least. All scores of a query exist only while it chooses, and the
+    backward pass goes through the t kept ones alone. Of equal scores the first sentence wins.
+
+    Args:
+        sentence_query: [B, H, Q, E].
+        sentence_key: [B, H, N, E].
+        sentence_mask: boolean [B, N], True on sentences that may be chosen.
+        t: number of sentences.
+        own_sentence_ids: numbers [B, Q] from 1 of sentences that are always among the t.
+        num_choosable: only the first so many sentences [B, Q] may be chosen (causal attention).
+
+    Returns:
+        Indices [B, H, Q, t] from 0, and scores [B, H, Q, t]; places without a sentence have index 0 and a score of
+        minus infinity.
+    """
+    query, key = full_precision(sentence_query), full_precision(sentence_key)
+    with torch.no_grad():
+        at_once = SCORES_AT_ONCE if key.shape[2] < MIN_GROUPED_SENTENCES else GROUPED_SCORES_AT_ONCE
+        size = max(at_once // max(key.shape[:3].numel(), 1), 1)
+        not_a_sentence = query.new_zeros(sentence_mask.shape).masked_fill_(~sentence_mask, -torch.inf)
+        keys = (key * query.shape[-1] ** -0.5).flatten(0, 1).transpose(1, 2)  # [B H, E, N]
+        workspace = Workspace(query)
+        parts = []
+        for start in range(0, max(query.shape[2], 1), size):
+            some = slice(start, start + size)
+            some_queries = query[:, :, some].flatten(0, 1)
+            scores = workspace.take("scores", *some_queries.shape[:2], keys.shape[2])
+            scores = torch.bmm(some_queries, keys, out=scores).unflatten(0, key.shape[:2])
+            own = None if own_sentence_ids is None else own_sentence_ids[:, some]
+            choosable = None if num_choosable is None else num_choosable[:, some]
+            # The sum also turns negative zeros into zeros, which `top_indices` asks for.
+            scores += not_a_sentence[:, None, None, :]
+            parts.append(select_allowed(scores, t, own, choosable, workspace))
+        indices, scores = (torch.cat(part, dim=2) for part in zip(*parts, strict=True))
+    is_filled = scores > -torch.inf
+    scores = SelectedRelevance.apply(query, key, indices, scores.masked_fill(~is_filled, 0.0))
+    return indices, scores.masked_fill(~is_filled, -torch.inf)
+
+
+def select_allowed(
+    scores: torch.Tensor,
+    t: int,
+    own_sentence_ids: torch.Tensor | None,
+    num_choosable: torch.Tensor | None,
+    workspace: Workspace,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """The t best [B, H, Q, t] of the scores [B, H, Q, N], within what `select_by_relevance` is told to allow.
+
+    The scores of what is not allowed are overwritten.
+    """
+    numbers = torch.arange(scores.shape[-1], device=scores.device)
+    if num_choosable is not None:
+        scores.masked_fill_(numbers >= num_choosable[:, None, :, None], -torch.inf)
+    ranked = scores
+    if own_sentence_ids is not None:
+        is_own = (numbers == own_sentence_ids[:, None, :, None] - 1) & (scores > -torch.inf)
+        ranked = scores.masked_fill(is_own, torch.inf)
+    if t >= scores.shape[-1]:
+        indices = numbers.expand(scores.shape)
+    else:
+        indices = top_indices(ranked, t, workspace)
+    best = scores.gather(-1, indices)
+    missing = (0, t - indices.shape[-1])
+    indices = functional.pad(indices.masked_fill(best == -torch.inf, 0), missing)
+    return indices, functional.pad(best, missing, value=-torch.inf)
+
+
+def top_indices(scores: torch.Tensor, t: int, workspace: Workspace) -> torch.Tensor:
+    """Indices [..., t], in any order, of the t <= N highest scores [..., N]; of equal ones the first wins.
+
+    The scores must hold no negative zeros.
+    """
+    if scores.dtype != torch.float32:
+        return scores.argsort(dim=-1, descending=True, stable=True)[..., :t]
+    num_groups = scores.shape[-1] // GROUP_SIZE
+    if scores.shape[-1] < MIN_GROUPED_SENTENCES or num_groups < t:
+        return top_by_keys(scores, t, workspace)
+    # The t best are members of the t groups with the best members.
+    padding = -scores.shape[-1] % GROUP_SIZE
+    grouped = functional.pad(scores, (0, padding), value=-torch.inf).unflatten(-1, (-1, GROUP_SIZE))
+    groups = (
+        top_by_keys(grouped.amax(-1), t, workspace).sort(-1).values
+    )  # in order, so that the first of equal ones stays first
+    candidates = grouped.gather(-2, groups[..., None].expand(*groups.shape, GROUP_SIZE)).flatten(-2)
+    places = top_by_keys(candidates, t, workspace)
+    return groups.gather(-1, places // GROUP_SIZE) * GROUP_SIZE + places % GROUP_SIZE
+
+
+def top_by_keys(scores: torch.Tensor, t: int, workspace: Workspace) -> torch.Tensor:
+    """`top_indices` of float32 scores, by integers that order as the scores do, and among equal ones the first highest.
+
+    A maximum of integers is much faster to find than a maximum and where it is.
+    """
+    num_scores = scores.shape[-1]
+    bits = scores.view(torch.int32)
+    ordered = workspace.take("ordered", *bits.shape, dtype=torch.int32)
+    torch.bitwise_right_shift(bits, 31, out=ordered)
+    ordered.bitwise_and_(0x7FFFFFFF).bitwise_xor_(bits)  # negative floats order backwards
+    num_bits = (num_scores - 1).bit_length()
+    last_first = torch.arange(num_scores - 1, -1, -1, device=scores.device)
+    keys = workspace.take("keys", *bits.shape, dtype=torch.int64)
+    keys.copy_(ordered).bitwise_left_shift_(num_bits).bitwise_or_(last_first)
+    found = []
+    for _ in range(t):
+        best = keys.amax(-1, keepdim=True)
+        found.append(num_scores - 1 - best.bitwise_and((1 << num_bits) - 1))
+        keys.scatter_(-1, found[-1], torch.iinfo(torch.int64).min)
+    return torch.cat(found, dim=-1)
+
+
+def full_precision(states: torch.Tensor) -> torch.Tensor:
+    """The states in float32 if they have less."""
+    return states.float() if states.dtype in (torch.float16, torch.bfloat16) else states

@@ -1,0 +1,205 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The t most relevant sentences are those that all scores, sorted, would give; and all scores are never held."""
+
+import math
+
+import pytest
+import torch
+from largest_tensor import LargestTensor
+from references import scores_by_sentence, select_by_relevance_reference
+
+from hier_nmt.models import sentence_selection
+from hier_nmt.models.sentence_selection import keep_top_t, select_by_relevance, select_top_sentences
+
+NO = -math.inf
+# Three documents: full, padded, with a sentence without tokens; and one that has no sentences at all.
+MASK = torch.tensor([[1, 1, 1, 1, 1], [1, 1, 0, 0, 0], [1, 0, 1, 1, 0], [0, 0, 0, 0, 0]]).bool()
+OWN = torch.tensor([[1, 5, 3], [2, 1, 4], [2, 3, 0], [1, 1, 1]])
+CHOOSABLE = torch.tensor([[0, 4, 2], [1, 2, 0], [5, 3, 1], [0, 1, 5]])
+
+
+def assert_same_scores_and_gradients(fast, slow, leaves):
+    """Scores are equal, minus infinities too, and so are the gradients of a weighting of the others."""
+    torch.testing.assert_close(fast, slow, rtol=1e-10, atol=1e-10)
+    weighting = torch.linspace(-1, 2, fast.numel(), dtype=fast.dtype).view_as(fast)
+    gradients = []
+    for scores in (fast, slow):
+        finite = torch.where(scores > NO, scores, 0.0)
+        gradients.append(torch.autograd.grad((finite * weighting).sum(), leaves, allow_unused=True))
+    for of_fast, of_slow, leaf in zip(*gradients, leaves, strict=True):
+        expected = torch.zeros_like(leaf) if of_slow is None else of_slow
+        torch.testing.assert_close(of_fast, expected, rtol=1e-10, atol=1e-10)
+
+
+# Of scores
+
+
+@pytest.mark.parametrize(
+    ("row", "t", "kept"),
+    [
+        ([1, 5, 3, 4], 2, [NO, 5, NO, 4]),
+        ([1, 3, NO, 3, 3], 2, [NO, 3, NO, 3, NO]),
+        ([2, 2, 2], 1, [2, NO, NO]),
+        ([1, NO, 2], 3, [1, NO, 2]),
+        ([1, 2], 5, [1, 2]),
+        ([NO, NO], 1, [NO, NO]),
+        ([-7], 1, [-7]),
+    ],
+)
+def test_keep_top_t_keeps_the_t_highest_and_of_equal_ones_the_first(row, t, kept):
+    scores = torch.tensor([row, row[:1] * len(row)], dtype=torch.float32)
+    assert keep_top_t(scores, t)[0].tolist() == kept
+    # A row of equal scores keeps exactly its first t.
+    assert keep_top_t(scores, t)[1].tolist() == [row[0] if index < t else NO for index in range(len(row))]
+
+
+@pytest.mark.parametrize(
+    ("row", "t", "indices", "best"),
+    [
+        ([1, 5, 3, 4], 2, [1, 3], [5, 4]),
+        ([1, 3, NO, 3, 3], 2, [1, 3], [3, 3]),
+        ([1, NO, 2], 3, [2, 0, 0], [2, 1, NO]),
+        ([1, 2], 4, [1, 0, 0, 0], [2, 1, NO, NO]),
+        ([NO, NO], 1, [0], [NO]),
+        ([-7], 1, [0], [-7]),
+    ],
+)
+def test_selected_sentences_are_best_first_and_unfilled_places_score_minus_infinity(row, t, indices, best):
+    found = select_top_sentences(torch.tensor([[row]], dtype=torch.float64), t)
+    assert found[0].tolist() == [[indices]]
+    assert found[1].tolist() == [[best]]
+
+
+def test_selecting_less_than_one_sentence_is_an_error():
+    with pytest.raises(ValueError, match="t=0 sentences"):
+        select_top_sentences(torch.zeros(2, 3), 0)
+
+
+@pytest.mark.parametrize("t", [1, 2, 5, 9])
+def test_selected_scores_stand_for_what_keep_top_t_keeps_with_its_gradients(t):
+    torch.manual_seed(2)
+    scores = torch.randint(-2, 3, (4, 3, 5)).double().masked_fill(~MASK[:, None], NO).requires_grad_()
+    assert_same_scores_and_gradients(
+        scores_by_sentence(*select_top_sentences(scores, t), 5), keep_top_t(scores, t), [scores]
+    )
+
+
+# Of relevance
+
+
+def query_and_key(num_queries=3, num_sentences=5, num_heads=2, width=4, dtype=torch.float64):
+    torch.manual_seed(3)
+    shapes = [(len(MASK), num_heads, num_queries, width), (len(MASK), num_heads, num_sentences, width)]
+    return [torch.randn(shape, dtype=dtype).requires_grad_() for shape in shapes]
+
+
+@pytest.mark.parametrize("own", [None, OWN], ids=["", "own"])
+@pytest.mark.parametrize("choosable", [None, CHOOSABLE], ids=["", "choosable"])
+@pytest.mark.parametrize("t", [1, 2, 3, 5, 8])
+def test_selection_by_relevance_equals_the_loop_in_values_and_gradients(t, choosable, own):
+    query, key = query_and_key()
+    options = {"own_sentence_ids": own, "num_choosable": choosable}
+    indices, scores = select_by_relevance(query, key, MASK, t, **options)
+    assert indices.shape == scores.shape == (4, 2, 3, t)
+    assert (indices[scores == NO] == 0).all()
+    fast = scores_by_sentence(indices, scores, 5)
+    assert_same_scores_and_gradients(fast, select_by_relevance_reference(query, key, MASK, t, **options), [query, key])
+
+
+@pytest.mark.parametrize("t", [1, 2, 5, 8])
+def test_selection_by_relevance_equals_keep_top_t_of_all_relevances(t):
+    query, key = query_and_key()
+    relevance = (query @ key.transpose(2, 3) / math.sqrt(4)).masked_fill(~MASK[:, None, None, :], NO)
+    fast = scores_by_sentence(*select_by_relevance(query, key, MASK, t), 5)
+    assert_same_scores_and_gradients(fast, keep_top_t(relevance, t), [query, key])
+
+
+def test_own_sentence_is_always_one_of_the_t_if_it_may_be_chosen():
+    query, key = query_and_key(num_queries=40)
+    own = torch.arange(1, 6).repeat(4, 8)
+    for t in (1, 2, 4):
+        scores = scores_by_sentence(*select_by_relevance(query, key, MASK, t, own_sentence_ids=own), 5)
+        is_kept = (scores > NO).gather(-1, (own - 1)[:, None, :, None].expand(-1, 2, -1, 1))[..., 0]
+        assert torch.equal(is_kept, MASK.gather(1, own - 1)[:, None].expand_as(is_kept))
+        assert ((scores > NO).sum(-1) == MASK.sum(-1)[:, None, None].clamp_max(t)).all()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
+def test_of_sentences_with_equal_keys_the_first_are_chosen(dtype):
+    query, key = query_and_key(dtype=dtype)
+    key = key[:, :, :1].expand(-1, -1, 5, -1)
+    indices, scores = select_by_relevance(query, key, MASK, 2)
+    expected = torch.tensor([[0, 1], [0, 1], [0, 2]])[:, None, None, :].expand(-1, 2, 3, -1)
+    assert torch.equal(indices[:3].sort(-1).values, expected)
+    assert (scores[:3] > NO).all()
+    assert (scores[3] == NO).all()
+
+
+def test_negative_and_positive_zeros_are_equal_scores():
+    query = torch.ones(1, 1, 1, 1)
+    key = torch.tensor([-0.0, -1.0, 0.0, -0.0, 0.0])[None, None, :, None]
+    indices, _ = select_by_relevance(query, key, torch.ones(1, 5).bool(), 2)
+    assert sorted(indices.flatten().tolist()) == [0, 2]
+
+
+def all_chosen(query, key, mask, t):
+    """Which sentences a stable sort of exact scores chooses: boolean [B, H, Q, N]."""
+    scores = (query.double() @ key.double().transpose(2, 3)).masked_fill(~mask[:, None, None, :], NO)
+    return keep_top_t(scores, t) > NO
+
+
+@pytest.mark.parametrize("has_ties", [False, True], ids=["distinct", "ties"])
+@pytest.mark.parametrize("num_sentences", [1, 5, 511, 512, 600])
+def test_of_many_sentences_the_same_are_chosen_in_float32(num_sentences, has_ties):
+    # Whole numbers of width 4 = 2 * 2: every score is exact.
+    torch.manual_seed(4)
+    if has_ties:
+        query, key = torch.randint(-1, 2, (2, 2, 20, 4)), torch.randint(-1, 2, (2, 2, num_sentences, 4))
+    else:
+        query, key = torch.randint(1, 4, (2, 2, 20, 4)), torch.ones(2, 2, num_sentences, 4, dtype=torch.long)
+        query[..., 0] *= 1 - 2 * torch.randint(0, 2, query.shape[:3])  # the order of keys, and that backwards
+        key[..., 0] = torch.stack([torch.randperm(num_sentences) for _ in range(4)]).view(2, 2, -1)
+    mask = torch.ones(2, num_sentences).bool()
+    mask[1] = torch.rand(num_sentences) < 0.7
+    for t in (1, 4, 17, 40, num_sentences):
+        indices, scores = select_by_relevance(query.float(), key.float(), mask, t)
+        chosen = scores_by_sentence(indices, scores, num_sentences) > NO
+        assert torch.equal(chosen, all_chosen(query, key, mask, t))
+
+
+def test_half_types_are_scored_in_float32():
+    query, key = query_and_key(dtype=torch.bfloat16)
+    indices, scores = select_by_relevance(query, key, MASK, 2)
+    expected = select_by_relevance(query.float(), key.float(), MASK, 2)
+    assert scores.dtype == torch.float32
+    torch.testing.assert_close((indices, scores), expected)
+    # 256 and 257 are one number in bfloat16, and their products with 1 would be a tie that the first wins.
+    query, key = torch.ones(1, 1, 1, 2).bfloat16(), torch.tensor([[256.0, 0.0], [256.0, 1.0]])[None, None].bfloat16()
+    assert select_by_relevance(query, key, torch.ones(1, 2).bool(), 1)[0].item() == 1
+    scores[scores > NO].sum().backward()
+
+
+def test_a_choice_made_in_parts_equals_the_choice_made_at_once(monkeypatch):
+    query, key = query_and_key(num_queries=11)
+    numbers = torch.randint(1, 6, (4, 11))
+    options = {"own_sentence_ids": numbers, "num_choosable": numbers.flip(1)}
+    whole = select_by_relevance(query, key, MASK, 2, **options)
+    monkeypatch.setattr(sentence_selection, "SCORES_AT_ONCE", 100)
+    torch.testing.assert_close(select_by_relevance(query, key, MASK, 2, **options), whole)
+
+
+def test_no_tensor_holds_the_scores_of_all_queries_and_sentences(monkeypatch):
+    at_once = 2**16
+    monkeypatch.setattr(sentence_selection, "GROUPED_SCORES_AT_ONCE", at_once)
+    num_queries, num_sentences, width = 2000, 700, 8
+    query = torch.randn(1, 2, num_queries, width, requires_grad=True)
+    key = torch.randn(1, 2, num_sentences, width, requires_grad=True)
+    mask = torch.ones(1, num_sentences).bool()
+    with LargestTensor() as largest:
+        select_by_relevance(query, key, mask, 3)[1].sum().backward()
+    # Padded to whole groups of 32 the sentences are 704.
+    assert largest.numbers <= at_once * 704 / 700
+    with LargestTensor() as largest:
+        keep_top_t(query @ key.transpose(2, 3), 3)
+    assert largest.numbers >= 2 * num_queries * num_sentences
