@@ -18,7 +18,7 @@ TRANSFORMERS_SOURCE := .venv/transformers-source
 REQUIREMENTS := setup.cfg pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help translate test lint types train-demo test-slow test-oldest test-transformers clean
+.PHONY: help translate test lint types train-demo bench test-slow test-oldest test-transformers clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-20s %s\n", $$1, $$2}'
@@ -44,6 +44,12 @@ train-demo: $(RUNTIME)  ## train a tiny model on a generated corpus (under five 
 	.venv/bin/python training/train.py training/recipes/en-fr/demo.yaml
 	.venv/bin/python training/evaluate_contrastive.py runs/demo runs/demo-corpus/contrastive.jsonl
 	.venv/bin/python training/translate.py --model runs/demo examples/demo.en.txt
+
+# Nothing else should run meanwhile.
+bench: $(DEV)  ## measure time and memory of attention and models (half an hour), tables and plots in runs/bench
+	@mkdir -p runs/bench
+	.venv/bin/python benchmarks/attention.py --output runs/bench/attention.json --plot runs/bench/attention.png
+	.venv/bin/python benchmarks/model.py --output runs/bench/model.json --plot runs/bench/model.png
 
 test-slow: $(DEV)  ## run the slow tests
 	.venv/bin/python -m pytest -m slow

@@ -1,0 +1,472 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Side-by-side measurement: time in rotated rounds, peak memory in fresh processes, growth, tables, JSON, a plot."""
+
+import argparse
+import json
+import math
+import multiprocessing
+import os
+import platform
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from statistics import median
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+import transformers
+from documents import sentence_lengths
+
+Call = Callable[[], object]
+FORWARD, FORWARD_BACKWARD = "forward", "forward+backward"
+MODES = (FORWARD, FORWARD_BACKWARD)
+DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
+MIN_ROUNDS = 3
+QUIET_LOAD = 0.7
+
+IMPORTED_BEFOREHAND = [
+    "hier_nmt.models.modeling_hier_nmt",
+    *(f"transformers.models.{name}.modeling_{name}" for name in ("bigbird_pegasus", "led", "longt5", "marian")),
+]
+
+# The colours of Okabe and Ito, which the colour-blind can tell apart.
+COLOURS = ("#000000", "#E69F00", "#56B4E9", "#D55E00", "#CC79A7", "#009E73", "#0072B2", "#999999")
+MARKERS = "osv^D*XPd<>"
+
+
+class Workload(NamedTuple):
+    """A system with its input.
+
+    Attributes:
+        run: computes the output.
+        inputs: the tensors whose gradients are computed; those that the output does not depend on are skipped.
+        output_shape: of the output.
+        dtype: of the output.
+    """
+
+    run: Callable[[], torch.Tensor]
+    inputs: Sequence[torch.Tensor]
+    output_shape: Sequence[int]
+    dtype: torch.dtype = torch.float32
+
+    def call(self, mode: str) -> Call:
+        """What is measured: `run` without gradients, or with a backward pass from a random upstream gradient."""
+        if mode == FORWARD:
+            return torch.no_grad()(self.run)
+        # Not randn_like, which would follow the memory layout of each system's own output.
+        grad_output = torch.randn(tuple(self.output_shape), dtype=self.dtype)
+        inputs = [tensor for tensor in self.inputs if tensor.requires_grad]
+        return lambda: torch.autograd.grad(self.run(), inputs, grad_output, allow_unused=True)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A document on which all systems are measured together.
+
+    Attributes:
+        level: what is measured: `core`, `layer`, `selection`, `model`, `decoding`.
+        document: a name in `documents.DOCUMENTS`.
+        num_sentences: N.
+        dtype: a name in `DTYPES`.
+    """
+
+    level: str
+    document: str
+    num_sentences: int
+    dtype: str = "float32"
+
+    @property
+    def group(self) -> str:
+        """The name that cases have in common which differ in nothing but the number of sentences."""
+        return f"{self.level}, {self.document}, {self.dtype}"
+
+    @property
+    def lengths(self) -> list[int]:
+        """Numbers of tokens of the sentences."""
+        return sentence_lengths(self.document, self.num_sentences)
+
+
+class Measurement(NamedTuple):
+    """What one system cost in one case.
+
+    Attributes:
+        group: of the case.
+        num_sentences, num_tokens: of its document.
+        system: name of the system.
+        mode: name of the call.
+        median_ms, minimum_ms: time of a call over the rounds.
+        num_rounds: number of rounds.
+        peak_mb: memory of the process at its highest over what it held before the call, in units of 2**20 bytes; None
+            where it was not measured.
+    """
+
+    group: str
+    num_sentences: int
+    num_tokens: int
+    system: str
+    mode: str
+    median_ms: float
+    minimum_ms: float
+    num_rounds: int
+    peak_mb: float | None = None
+
+
+Prepare = Callable[[Case, str], Workload]
+
+
+def milliseconds(call: Call) -> float:
+    """Duration of the call."""
+    start = time.perf_counter()
+    call()
+    return (time.perf_counter() - start) * 1000.0
+
+
+def time_rounds(calls: Mapping[str, Call], num_rounds: int, budget: float) -> dict[str, list[float]]:
+    """Milliseconds of each call in the rounds it took part in.
+
+    All run in turn, in an order that is rotated every round. A call that is too slow for all rounds takes part in
+    fewer, spread evenly among them.
+
+    Args:
+        calls: by name.
+        num_rounds: of the fast ones.
+        budget: seconds for each call in all rounds together; `MIN_ROUNDS` take place in any case.
+    """
+    names = list(calls)
+    # These first calls also warm up.
+    possible = {name: int(budget * 1000.0 / milliseconds(calls[name])) for name in names}
+    rounds_of = {name: min(max(possible[name], MIN_ROUNDS), num_rounds) for name in names}
+    times: dict[str, list[float]] = {name: [] for name in names}
+    for index in range(num_rounds):
+        first = index % len(names)
+        for name in names[first:] + names[:first]:
+            if (index + 1) * rounds_of[name] // num_rounds > index * rounds_of[name] // num_rounds:
+                times[name].append(milliseconds(calls[name]))
+    return times
+
+
+def measure(
+    case: Case, systems: Sequence[str], prepare: Prepare, options: argparse.Namespace, measures_memory: bool
+) -> list[Measurement]:
+    """All modes of the systems in one case.
+
+    Args:
+        case: the document.
+        systems: their names.
+        prepare: makes a system with its input; a function of a module, so that other processes find it.
+        options: of the command line.
+        measures_memory: also run each call in a process of its own.
+    """
+    measurements = []
+    for mode in MODES:
+        print(f"{case.group}: {case.num_sentences} sentences, {mode} ...", file=sys.stderr, flush=True)
+        times = time_rounds(
+            {system: prepare(case, system).call(mode) for system in systems}, options.rounds, options.budget
+        )
+        for system in systems:
+            peak = peak_megabytes(prepare, case, system, mode, options.threads) if measures_memory else None
+            measurements.append(measurement(case, system, mode, times[system], peak))
+    return measurements
+
+
+def measurement(
+    case: Case, system: str, mode: str, times: Sequence[float], peak_mb: float | None = None
+) -> Measurement:
+    """The measurement made of the milliseconds of all rounds."""
+    statistics = (median(times), min(times), len(times), peak_mb)
+    return Measurement(case.group, case.num_sentences, sum(case.lengths), system, mode, *statistics)
+
+
+def peak_megabytes(prepare: Prepare, case: Case, system: str, mode: str, num_threads: int) -> float | None:
+    """Memory that one call in a fresh process takes at its highest, in units of 2**20 bytes; None where the system does
+    not tell, or has not as much."""
+    if not Path("/proc/self/clear_refs").exists():
+        return None
+    # Children of a server that has imported much and computed nothing are as fresh as new ones, and start faster.
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(IMPORTED_BEFOREHAND)
+    with ProcessPoolExecutor(1, mp_context=context) as executor:
+        try:
+            return executor.submit(peak_in_this_process, prepare, case, system, mode, num_threads).result()
+        except (BrokenProcessPool, MemoryError):
+            return None
+
+
+def peak_in_this_process(prepare: Prepare, case: Case, system: str, mode: str, num_threads: int) -> float | None:
+    """`peak_megabytes` of this process, whose memory was not used much yet."""
+    torch.set_num_threads(num_threads)
+    call = prepare(case, system).call(mode)
+    warm_up_libraries()
+    before = process_megabytes("VmRSS")
+    try:
+        Path("/proc/self/clear_refs").write_text("5")  # resets VmHWM
+    except OSError:
+        return None
+    call()
+    return process_megabytes("VmHWM") - before
+
+
+def warm_up_libraries() -> None:
+    """Makes the allocations that come with the first product and the first backward pass of a process and stay."""
+    states = torch.randn(1, 1, 64, 64, requires_grad=True)
+    torch.nn.functional.scaled_dot_product_attention(states @ states, states, states).sum().backward()
+
+
+def process_megabytes(field: str) -> float:
+    """A field of the process's status, such as VmRSS, in units of 2**20 bytes."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) / 1024.0 for line in lines if line.startswith(f"{field}:"))
+
+
+def find(
+    measurements: Sequence[Measurement],
+    group: str,
+    mode: str,
+    system: str,
+    smallest: int = 0,
+    largest: int = sys.maxsize,
+) -> list[Measurement]:
+    """The measurements of a system in a group of cases, from `smallest` to `largest` number of sentences."""
+    return [
+        item
+        for item in measurements
+        if (item.group, item.mode, item.system) == (group, mode, system) and smallest <= item.num_sentences <= largest
+    ]
+
+
+def ratio(
+    measurements: Sequence[Measurement],
+    group: str,
+    num_sentences: int,
+    mode: str,
+    numerator: str,
+    denominator: str,
+    quantity: str = "median_ms",
+) -> float | None:
+    """What the first system costs for each unit of the second; None where one was not measured."""
+    first, second = (
+        [getattr(item, quantity) for item in find(measurements, group, mode, system, num_sentences, num_sentences)]
+        for system in (numerator, denominator)
+    )
+    return first[0] / second[0] if first and second and first[0] is not None and second[0] else None
+
+
+def growth_exponent(measurements: Sequence[Measurement], quantity: str = "median_ms") -> float | None:
+    """Slope of the logarithm of the quantity over that of the number of tokens (least squares); None for one point."""
+    points = [(item.num_tokens, getattr(item, quantity)) for item in measurements]
+    points = [(tokens, value) for tokens, value in points if value is not None and value > 0]
+    if len(points) < 2:
+        return None
+    tokens, values = np.log(np.array(points, dtype=float)).T
+    return float(np.polyfit(tokens, values, 1)[0])
+
+
+class Target(NamedTuple):
+    """A figure that is aimed at.
+
+    Attributes:
+        name: what is measured.
+        value: the measured figure, or None.
+        limit: what it should be.
+        at_least: whether it should be at least the limit, else at most.
+    """
+
+    name: str
+    value: float | None
+    limit: float
+    at_least: bool = True
+
+    @property
+    def verdict(self) -> str:
+        """`ok`, `missed` or `not measured`."""
+        if self.value is None:
+            return "not measured"
+        return "ok" if self.value == self.limit or (self.value > self.limit) == self.at_least else "missed"
+
+
+def format_number(value: float | None, unit: str = "") -> str:
+    """The value with three digits or so, or a dash."""
+    if value is None:
+        return "-"
+    return f"{value:.{max(2 - math.floor(math.log10(max(abs(value), 0.01))), 0)}f}{unit}"
+
+
+def format_table(title: str, rows: Sequence[Sequence[str]]) -> str:
+    """The title and the rows, first column left-aligned and the others right-aligned."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines = [
+        "  ".join(
+            [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
+        )
+        for row in rows
+    ]
+    return "\n".join([title, "-" * len(title), *(line.rstrip() for line in lines), ""])
+
+
+def target_table(targets: Sequence[Target]) -> str:
+    """The targets beside what was measured."""
+    rows = [("", "measured", "target", "")]
+    for target in targets:
+        sign = ">=" if target.at_least else "<="
+        value = "-" if target.value is None else f"{target.value:.3f}"  # enough digits to see on which side it falls
+        rows.append((target.name, value, f"{sign} {target.limit:.2f}", target.verdict))
+    return format_table("Targets", rows)
+
+
+def cost_tables(measurements: Sequence[Measurement], growth_from: int) -> str:
+    """A table of times and, where it was measured, one of memory for each group and mode.
+
+    Args:
+        measurements: all of them.
+        growth_from: smallest number of sentences from which growth is computed.
+    """
+    groups: dict[tuple[str, str], list[Measurement]] = {}
+    for item in measurements:
+        groups.setdefault((item.group, item.mode), []).append(item)
+    quantities = {"median_ms": "milliseconds", "peak_mb": "peak memory in MB"}
+    return "\n".join(
+        format_table(
+            f"{group}: {mode}, {title} (how many times less than {some[0].system})",
+            cost_rows(some, growth_from, quantity),
+        )
+        for (group, mode), some in groups.items()
+        for quantity, title in quantities.items()
+        if any(getattr(item, quantity) is not None for item in some)
+    )
+
+
+def cost_rows(measurements: Sequence[Measurement], growth_from: int, quantity: str) -> list[list[str]]:
+    """A row for each system, compared with the first, and a column for each number of sentences; behind them the growth
+    with the number of tokens. All measurements are of one group and mode."""
+    group, mode, baseline = measurements[0].group, measurements[0].mode, measurements[0].system
+    sizes = {item.num_sentences: item.num_tokens for item in measurements}
+    rows = [["sentences (tokens)", *(f"{sentences} ({tokens})" for sentences, tokens in sizes.items()), "exponent"]]
+    for system in dict.fromkeys(item.system for item in measurements):
+        found = {item.num_sentences: item for item in find(measurements, group, mode, system)}
+        cells = []
+        for size in sizes:
+            cell = format_number(getattr(found[size], quantity)) if size in found else "-"
+            factor = ratio(measurements, group, size, mode, baseline, system, quantity)
+            cells.append(cell if factor is None or system == baseline else f"{cell} ({format_number(factor, 'x')})")
+        exponent = growth_exponent(find(measurements, group, mode, system, growth_from), quantity)
+        rows.append([system, *cells, format_number(exponent)])
+    return rows
+
+
+def machine() -> dict[str, Any]:
+    """Where and when the measurement takes place; warns if something else is running there."""
+    cpu_information = Path("/proc/cpuinfo")
+    lines = cpu_information.read_text().splitlines() if cpu_information.exists() else []
+    models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    load_average = os.getloadavg() if hasattr(os, "getloadavg") else None
+    if load_average and load_average[0] > QUIET_LOAD:
+        print(f"warning: load average {load_average[0]:.1f}; times mean little while others run", file=sys.stderr)
+    return {
+        "processor": models[0] if models else platform.processor(),
+        "cores": os.cpu_count(),
+        "threads": torch.get_num_threads(),
+        "torch": torch.__version__,
+        "transformers": transformers.__version__,
+        "date": datetime.now().astimezone().isoformat(timespec="seconds"),
+        "load_average": load_average,
+    }
+
+
+def growth_rows(measurements: Sequence[Measurement], growth_from: int) -> list[dict[str, Any]]:
+    """Exponents of time and of peak memory of each system, from `growth_from` sentences on."""
+    rows = []
+    for group, mode, system in dict.fromkeys((item.group, item.mode, item.system) for item in measurements):
+        found = find(measurements, group, mode, system, growth_from)
+        exponents = {"time": growth_exponent(found), "peak_memory": growth_exponent(found, "peak_mb")}
+        rows.append({"group": group, "mode": mode, "system": system, **exponents})
+    return rows
+
+
+def write_json(path: Path, content: dict[str, Any]) -> None:
+    """Writes the content."""
+    path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+
+
+def plot_times(measurements: Sequence[Measurement], groups: Sequence[str], path: Path, title: str) -> None:
+    """Writes a page with a plot of time against tokens for each mode of the groups.
+
+    Args:
+        measurements: all of them.
+        groups: what is plotted.
+        path: .png or another ending that matplotlib knows.
+        title: of the page.
+
+    Raises:
+        ImportError: matplotlib is not installed.
+    """
+    from matplotlib.figure import Figure
+
+    panels = list(dict.fromkeys((item.group, item.mode) for item in measurements if item.group in groups))
+    num_rows = math.ceil(len(panels) / 2)
+    figure = Figure(figsize=(13, 5 * num_rows + 0.5), layout="constrained")
+    figure.suptitle(title)
+    axes = figure.subplots(num_rows, 2, squeeze=False).flatten()
+    styles = plot_styles(measurements)
+    for (group, mode), axis in zip(panels, axes, strict=False):
+        plot_panel(axis, [item for item in measurements if (item.group, item.mode) == (group, mode)], styles)
+        axis.set(title=f"{group}: {mode}", xlabel="source tokens", ylabel="milliseconds")
+    for axis in axes[len(panels) :]:
+        axis.set_visible(False)
+    figure.savefig(path, dpi=120)
+
+
+def plot_panel(axis: Any, measurements: Sequence[Measurement], styles: Mapping[str, Mapping[str, Any]]) -> None:
+    """Draws a line for each system that was measured at several sizes."""
+    from matplotlib.ticker import LogFormatter
+
+    axis.set(xscale="log", yscale="log")
+    for system in dict.fromkeys(item.system for item in measurements):
+        points = [(item.num_tokens, item.median_ms) for item in measurements if item.system == system]
+        if len(points) > 1:
+            axis.plot(*zip(*points, strict=True), label=system, **styles[system])
+    tokens = sorted({item.num_tokens for item in measurements})
+    axis.set_xticks(tokens, [f"{number:,}" for number in tokens])
+    axis.set_xticks([], minor=True)
+    axis.yaxis.set_major_formatter("{x:g}")
+    axis.yaxis.set_minor_formatter(LogFormatter())
+    axis.grid(alpha=0.3)
+    if axis.lines:
+        axis.legend(fontsize=9)
+
+
+def plot_styles(measurements: Sequence[Measurement]) -> dict[str, dict[str, Any]]:
+    """Colour, marker and line of each system, the same in all plots."""
+    systems = dict.fromkeys(item.system for item in measurements)
+    return {
+        system: {
+            "color": COLOURS[index % len(COLOURS)],
+            "marker": MARKERS[index % len(MARKERS)],
+            "linestyle": "-" if index < len(COLOURS) else "--",
+        }
+        for index, system in enumerate(systems)
+    }
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Adds the options that all benchmarks share."""
+    parser.add_argument("--rounds", type=int, help="of the fast systems")
+    parser.add_argument("--budget", type=float, help="seconds for all rounds of one system, document and mode together")
+    parser.add_argument("--dtype", choices=DTYPES, default="float32")
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="systems to be measured; default: all")
+    parser.add_argument("--threads", type=int, default=2, help="default: 2")
+    parser.add_argument("--skip-memory", action="store_true", help="measure times alone")
+    parser.add_argument("--quick", action="store_true", help="small and few: whether everything runs, under a minute")
+    parser.add_argument("--output", type=Path, metavar="FILE.json", help="write all figures here")
+    parser.add_argument("--plot", type=Path, metavar="FILE.png", help="plot time against tokens here")
+
+
+def chosen(systems: Sequence[str], only: Sequence[str] | None) -> list[str]:
+    """The systems that are asked for, all by default."""
+    return [system for system in systems if only is None or system in only]
