@@ -2,15 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """A page of plots of the lengths in a corpus."""
 
-import os
 from pathlib import Path
 
 import numpy as np
 
-try:
-    from matplotlib.figure import Figure
-except ImportError:
-    Figure = None  # type: ignore[assignment, misc]
+from .figures import new_figure, save_figure
 
 
 def plot_corpus(
@@ -37,11 +33,9 @@ def plot_corpus(
         ImportError: matplotlib is not installed.
         ValueError: an empty corpus, or an ending that matplotlib does not know.
     """
-    if Figure is None:
-        raise ImportError("plots need matplotlib: pip install 'hier_nmt[plot]'")
     if not len(sentences_of_documents):
         raise ValueError("there is nothing to plot: the corpus is empty")
-    figure = Figure(figsize=(11, 8), layout="constrained")
+    figure = new_figure(11, 8)
     figure.suptitle(title)
     (documents, sentences), (pairs, ratios) = figure.subplots(2, 2)
     documents.hist(sentences_of_documents, bins=_bins(sentences_of_documents), color="tab:gray")
@@ -61,21 +55,10 @@ def plot_corpus(
         ylabel="pairs",
         yscale="log",
     )
-    _save(figure, Path(path))
+    save_figure(figure, path)
 
 
 def _bins(values: np.ndarray) -> np.ndarray:
     """At most 60 bins of equal width, whose borders are between whole numbers."""
     step = max(1, -(-int(values.max()) // 59))
     return np.arange(0, values.max() + 2 * step, step) - 0.5
-
-
-def _save(figure: "Figure", path: Path) -> None:
-    """Writes the figure, which at no time is there half."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{os.getpid()}.{path.name}")
-    try:
-        figure.savefig(temporary)
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)

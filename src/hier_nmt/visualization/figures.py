@@ -1,0 +1,31 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Figures of matplotlib, made and written."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+try:
+    from matplotlib.figure import Figure
+except ImportError:
+    Figure = None  # type: ignore[assignment, misc]
+
+
+def new_figure(width: float, height: float) -> Any:
+    """An empty figure, its size in inches; ImportError if matplotlib is not installed."""
+    if Figure is None:
+        raise ImportError("plots need matplotlib: pip install 'hier_nmt[plot]'")
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def save_figure(figure: Any, path: str | Path) -> None:
+    """Writes the figure, which at no time is there half; ValueError for an ending that matplotlib does not know."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{os.getpid()}.{path.name}")
+    try:
+        figure.savefig(temporary, dpi=150)
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)

@@ -1,0 +1,63 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Says how often a model with conditional or hierarchical attention selects the sentence that decides an ambiguous one.
+
+python training/measure_selection.py runs/model runs/discourse/test.jsonl --plot selection.png
+
+The documents are those of the controlled corpus (training/make_discourse_corpus.py). Recall is the share of ambiguous
+sentences for some token of which some head of the last layer selects the deciding sentence; the control is the same for
+the other sentences before. The decoder reads the given translations.
+"""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from tqdm.auto import tqdm
+from transformers import AutoModelForSeq2SeqLM
+
+import hier_nmt  # noqa: F401  # registers the models
+from hier_nmt.data.text_files import write_text
+from hier_nmt.data.tokenization import load_tokenizers
+from hier_nmt.evaluation.selection import measure_selection, read_annotated_documents
+from hier_nmt.models.translation_vocabulary import TranslationVocabulary
+from hier_nmt.visualization.selection_plots import plot_selection
+
+
+def parse_arguments() -> argparse.Namespace:
+    """The options of the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model", help="directory of a model")
+    parser.add_argument("documents", type=Path, help="annotated documents, JSON lines")
+    parser.add_argument("--output", type=Path, help="the figures as JSON")
+    parser.add_argument("--plot", type=Path, help="where the selections fall, .png or .svg")
+    return parser.parse_args()
+
+
+def main() -> int:
+    """Runs the command line; 1 if the input is at fault."""
+    options = parse_arguments()
+    try:
+        model = AutoModelForSeq2SeqLM.from_pretrained(options.model).eval()
+        vocabulary = TranslationVocabulary(*load_tokenizers(options.model))
+        documents = list(read_annotated_documents(options.documents))
+        reports = measure_selection(model, vocabulary, tqdm(documents, unit=" documents"))
+        print("| slot | distance | recall | control | n |\n|---|---|---|---|---|")
+        for slot, report in reports.items():
+            for row in report.rows():
+                print(f"| {slot} | {row['distance']} | {row['recall']:.1f} | {row['control']:.1f} | {row['count']} |")
+        if options.output:
+            values = {slot: {"rows": report.rows(), "offsets": report.offsets} for slot, report in reports.items()}
+            write_text(options.output, json.dumps({"model": options.model, **values}, indent=2) + "\n")
+        if options.plot:
+            offsets = {slot: report.offsets for slot, report in reports.items()}
+            plot_selection(options.plot, Path(options.model).name, offsets)
+    except (OSError, ValueError, ImportError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
