@@ -21,6 +21,7 @@ from transformers import MarianConfig, MarianModel, MarianMTModel
 from transformers.models.auto import modeling_auto
 
 from hier_nmt import HierNMTConfig, HierNMTForConditionalGeneration, HierNMTModel
+from hier_nmt.models.configuration_hier_nmt import PRESETS
 
 pytestmark = pytest.mark.slow
 
@@ -198,3 +199,24 @@ class TestHierNMTSegmentShifted(TestHierNMT):
         "position_embedding_type": "learned",
         "normalize_before": False,
     }
+
+
+class TestHierNMTConditional(TestHierNMT):
+    """The preset `conditional`."""
+
+    structure_ids = STRUCTURE_IDS
+    fields = {**PRESETS["conditional"], "num_selected_sentences": 2}
+
+
+class TestHierNMTHierarchical(TestHierNMT):
+    """The preset `hierarchical`, computed by groups."""
+
+    structure_ids = STRUCTURE_IDS
+    fields = {**PRESETS["hierarchical"], "num_selected_sentences": 2, "attention_kernel": "grouped"}
+
+
+class TestHierNMTContext(TestHierNMT):
+    """The preset `sentence-context`."""
+
+    structure_ids = STRUCTURE_IDS
+    fields = PRESETS["sentence-context"]

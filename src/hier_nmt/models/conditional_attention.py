@@ -87,7 +87,7 @@ class ConditionalAttention(MultiHeadAttention):
         assert sentence_keys is not None
         sentence_query = full_precision(self._split_heads(self.sentence_q_proj(hidden_states)))
         indices, scores = self._select(sentence_query, sentence_keys, plan)
-        output, weights = self._attend_selected(query, key, value, indices, scores, plan, bool(output_attentions))
+        output, weights = self._attend_selected(query, key, value, indices, scores, plan, output_attentions)
         return output, weights, indices, scores
 
     def _num_selected(self, sentence_mask: torch.Tensor) -> int:
@@ -181,9 +181,7 @@ class CausalConditionalAttention(ConditionalAttention):
             num_choosable=plan.query_sentence_ids - 1,
         )
         plan_with_own = replace(plan, own_sentence_ids=plan.query_sentence_ids)
-        output, weights = self._attend_selected(
-            query, key, value, indices, scores, plan_with_own, bool(output_attentions)
-        )
+        output, weights = self._attend_selected(query, key, value, indices, scores, plan_with_own, output_attentions)
         return output, weights, indices, scores
 
 
@@ -233,7 +231,7 @@ class SentenceContextAttention(nn.Module):
         query = self._split_heads(self.q_proj(hidden_states))
         key, value, mask = sentence_keys
         dropout = self.dropout if self.training else 0.0
-        if output_context_attentions:
+        if output_context_attentions or getattr(self.config, "output_context_attentions", False):
             output, weights = eager_attention_forward(
                 self, query, key, value, mask, scaling=self.head_dim**-0.5, dropout=dropout
             )

@@ -269,7 +269,7 @@ class MultiHeadAttention(nn.Module):
         sentence_indices: torch.Tensor,
         sentence_scores: torch.Tensor,
         plan: SelectionPlan,
-        output_attentions: bool,
+        output_attentions: bool | None,
     ) -> tuple[torch.Tensor, torch.Tensor | None]:
         """Attended states [B, Q, D] and, on request, weights [B, H, Q, K], of queries that read selected sentences."""
         inputs = (query, key, value, plan.key_sentence_ids[:, : key.shape[2]], sentence_indices, sentence_scores)
@@ -280,7 +280,8 @@ class MultiHeadAttention(nn.Module):
             "dropout": self.dropout if self.training else 0.0,
         }
         weights = None
-        if output_attentions:
+        # Transformers takes what is not asked for in the call from the configuration.
+        if self.config.output_attentions if output_attentions is None else output_attentions:
             output, weights = attend_selected_sentences_reference(*inputs, **options)
         else:
             kernel = self.config.attention_kernel
@@ -359,7 +360,7 @@ class SentenceAttention(MultiHeadAttention):
         query = self._split_heads(self.q_proj(hidden_states))
         key, value = self._keys_and_values(hidden_states, key_value_states, past_key_values)
         nothing = query.new_zeros(*query.shape[:-1], 0)
-        return self._attend_selected(query, key, value, nothing.long(), nothing, plan, bool(output_attentions))
+        return self._attend_selected(query, key, value, nothing.long(), nothing, plan, output_attentions)
 
 
 def sentence_mask(inputs: AttentionInputs, query_ids: torch.Tensor, key_ids: torch.Tensor) -> Any:
