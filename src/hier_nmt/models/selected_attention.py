@@ -13,6 +13,8 @@ from .grouped_attention import SentenceWords, find_words, grouped_attention
 ATTENTION_KERNELS = ("auto", "reference", "grouped")
 # Below this many keys the dense form is faster than grouping (measured by benchmarks/attention.py).
 MIN_GROUPED_KEYS = 448
+# Added to the logits of what is not read. Finite, because the sum of products with zeros is to stay a number.
+UNREAD = -1e30
 
 
 def attend_selected_sentences(
@@ -58,6 +60,7 @@ def attend_selected_sentences(
         return attend_selected_sentences_reference(
             query, key, value, key_sentence_ids, sentence_indices, sentence_scores,
             own_sentence_ids=own_sentence_ids, query_positions=query_positions, scaling=scaling, dropout=dropout,
+            with_weights=False,
         )[0]  # fmt: skip
     return grouped_attention(
         query, key, value, find_words(key_sentence_ids) if words is None else words, sentence_indices, sentence_scores,
@@ -91,26 +94,47 @@ def attend_selected_sentences_reference(
     query_positions: torch.Tensor | None = None,
     scaling: float,
     dropout: float = 0.0,
-) -> tuple[torch.Tensor, torch.Tensor]:
+    with_weights: bool = True,
+) -> tuple[torch.Tensor, torch.Tensor | None]:
     """Output [B, H, Q, E] and weights [B, H, Q, K] of `attend_selected_sentences`, over all keys under a mask."""
-    is_selected = sentence_scores > -torch.inf
     num_columns = 1 + (key.shape[2] if torch.compiler.is_compiling() else int(key_sentence_ids.max()))
-    # Column 0 stands for nothing, also where a sentence has no keys.
-    numbers = (sentence_indices + 1).masked_fill(~is_selected | (sentence_indices + 1 >= num_columns), 0)
-    by_number = sentence_scores.new_zeros(*numbers.shape[:-1], num_columns)
-    scores = by_number.scatter(-1, numbers, sentence_scores.masked_fill(~is_selected, 0.0))  # [B, H, Q, 1 + N]
-    selected = torch.zeros_like(by_number, dtype=torch.bool).scatter(-1, numbers, True)
+    biases = biases_by_number(sentence_indices, sentence_scores, num_columns, own_sentence_ids)
+    # As a product with a matrix of ones and zeros, which is exact, the added score has a fast backward.
+    membership = functional.one_hot(key_sentence_ids, num_columns).to(biases.dtype).transpose(1, 2)  # [B, 1 + N, K]
+    added = biases @ membership[:, None]  # [B, H, Q, K], in float32 at least
+    if query.dtype == added.dtype:
+        flat = (added.flatten(0, 1), query.flatten(0, 1), key.flatten(0, 1).transpose(1, 2))
+        logits = torch.baddbmm(*flat, alpha=scaling).view(added.shape)
+    else:
+        logits = query @ key.transpose(2, 3) * scaling + added
+    if query_positions is not None:
+        is_future = torch.arange(key.shape[2], device=key.device) > query_positions[:, None]
+        logits = logits.masked_fill(is_future, UNREAD)
+    # Beside anything that is read, what is not has a weight of exactly zero.
+    reads_nothing = logits.detach().amax(-1, keepdim=True) < UNREAD / 2
+    weights = logits.softmax(-1).to(query.dtype)
+    output = (functional.dropout(weights, p=dropout) @ value).masked_fill(reads_nothing, 0.0)
+    return output, weights.masked_fill(reads_nothing, 0.0) if with_weights else None
+
+
+def biases_by_number(
+    sentence_indices: torch.Tensor,
+    sentence_scores: torch.Tensor,
+    num_columns: int,
+    own_sentence_ids: torch.Tensor | None,
+) -> torch.Tensor:
+    """What is added to the logits of each sentence's tokens [B, H, Q, 1 + N], by number; 0 is no sentence.
+
+    Args:
+        sentence_indices, sentence_scores, own_sentence_ids: as in `attend_selected_sentences`.
+        num_columns: 1 + N; sentences beyond have no keys.
+    """
+    biases = sentence_scores.new_full((*sentence_scores.shape[:-1], num_columns), UNREAD)
     if own_sentence_ids is not None:
         own = own_sentence_ids.masked_fill(own_sentence_ids >= num_columns, 0)
-        selected = selected.scatter(-1, own[:, None, :, None].expand(*numbers.shape[:-1], 1), True)
-    may_look = selected.gather(-1, key_sentence_ids[:, None, None, :].expand(*numbers.shape[:-1], key.shape[2]))
-    may_look = may_look & (key_sentence_ids > 0)[:, None, None, :]
-    if query_positions is not None:
-        may_look = may_look & (torch.arange(key.shape[2], device=key.device) <= query_positions[:, None])
-    # As a product with a matrix of ones and zeros, which is exact, the added score has a fast backward.
-    membership = functional.one_hot(key_sentence_ids, num_columns).to(scores.dtype).transpose(1, 2)  # [B, 1 + N, K]
-
-    logits = query @ key.transpose(2, 3) * scaling + scores @ membership[:, None]
-    logits = logits.masked_fill(~may_look, torch.finfo(logits.dtype).min)
-    weights = logits.softmax(-1).masked_fill(~may_look, 0.0).to(query.dtype)
-    return functional.dropout(weights, p=dropout) @ value, weights
+        biases.scatter_(-1, own[:, None, :, None].expand(*biases.shape[:-1], 1), 0.0)
+    is_missing = (sentence_scores == -torch.inf) | (sentence_indices + 1 >= num_columns)
+    numbers = (sentence_indices + 1).masked_fill(is_missing, 0)
+    biases = biases.scatter_(-1, numbers, sentence_scores.masked_fill(is_missing, UNREAD))
+    biases[..., 0] = UNREAD
+    return biases
