@@ -197,6 +197,8 @@ class DocumentSeq2SeqTrainer(Seq2SeqTrainer):
         self.add_callback(self._throughput)
         self.add_callback(_TokenBatchEpochs())
         if args.selection_warmup_steps > 0:
+            if not hasattr(model, "read_all_sentences"):
+                raise ValueError(f"selection_warmup_steps needs a model of this package, not {type(model).__name__}")
             self.add_callback(_SelectionWarmup())
         if self.pop_callback(ProgressCallback) is not None:
             self.add_callback(TokenProgressCallback())

@@ -6,7 +6,7 @@ from types import MethodType
 import pytest
 import torch
 from datasets import Dataset
-from tiny_training import tiny_trainer, tiny_windows
+from tiny_training import tiny_model, tiny_trainer, tiny_windows
 from transformers import TrainerCallback
 from word_translation import BOS, EOS, PAD, PAR, SEP, word_tokenizer
 
@@ -206,3 +206,29 @@ def test_token_batches_need_lengths(tmp_path):
     trainer = tiny_trainer(tmp_path, tiny_windows(3).remove_columns("length"), max_tokens_per_batch=20)
     with pytest.raises(ValueError, match="max_tokens_per_batch needs a dataset with a column 'length'"):
         trainer.train()
+
+
+class WarmupRecorder(TrainerCallback):
+    """Keeps whether every sentence was read, step by step."""
+
+    def __init__(self) -> None:
+        self.reads_all: list[set[bool]] = []
+
+    def on_step_end(self, args, state, control, model=None, **kwargs) -> None:
+        slots = [module for module in model.modules() if hasattr(module, "reads_all_sentences")]
+        self.reads_all.append({module.reads_all_sentences for module in slots})
+
+
+def test_every_sentence_is_read_in_the_first_steps_only(tmp_path):
+    trainer = tiny_trainer(tmp_path, tiny_windows(8), selection_warmup_steps=2, max_steps=4)
+    changes = {"encoder_self_attention": "conditional", "decoder_self_attention": "conditional"}
+    trainer.model = tiny_model(**changes)
+    recorder = WarmupRecorder()
+    trainer.add_callback(recorder)
+    trainer.train()
+    assert recorder.reads_all == [{True}, {True}, {False}, {False}]
+
+
+def test_a_warmup_of_negative_length_is_an_error(tmp_path):
+    with pytest.raises(ValueError, match="selection_warmup_steps must not be negative, got -1"):
+        tiny_trainer(tmp_path, tiny_windows(8), selection_warmup_steps=-1)

@@ -5,6 +5,7 @@ from tiny_models import PAR, SEP, tiny_config
 from transformers import AutoConfig
 
 from hier_nmt import HierNMTConfig
+from hier_nmt.models.configuration_hier_nmt import PRESETS
 
 
 def error_of(**changes) -> str:
@@ -104,3 +105,40 @@ def test_defaults_do_not_share_their_lists():
     first, second = HierNMTConfig(), HierNMTConfig()
     first.structure_levels.remove("paragraph")
     assert second.structure_levels == ["token", "sentence", "paragraph"]
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_presets_are_configurations_whose_fields_can_be_changed(name):
+    config = HierNMTConfig.preset(name, d_model=64)
+    assert config.d_model == 64
+    assert all(getattr(config, field) == value for field, value in PRESETS[name].items())
+
+
+def test_presets_are_the_papers_systems():
+    assert HierNMTConfig.preset("transformer").window_sentences == 1
+    assert HierNMTConfig.preset("s4to4", segment_shift=9).segment_shift == 9
+    hierarchical = HierNMTConfig.preset("hierarchical")
+    slots = (hierarchical.encoder_self_attention, hierarchical.decoder_self_attention, hierarchical.cross_attention)
+    assert slots == ("hierarchical", "conditional", "hierarchical")
+    with pytest.raises(ValueError, match="preset 'none' is unknown; choose one of transformer, document"):
+        HierNMTConfig.preset("none")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"num_selected_sentences": 0}, "num_selected_sentences=0 must be at least 1"),
+        ({"num_selected_sentences_cross": 0}, "num_selected_sentences_cross=0 must be at least 1"),
+        ({"sentence_encoder_heads": 3}, "sentence_encoder_heads=3 must divide d_model=512"),
+        ({"context_block": "heads", "num_sentence_heads": 8}, "num_sentence_heads=8 must leave at least one of 8"),
+        ({"context_block": "heads", "num_sentence_heads": -1}, "num_sentence_heads=-1 must leave"),
+    ],
+)
+def test_impossible_numbers_of_conditional_attention_are_errors(changes, message):
+    with pytest.raises(ValueError, match=message):
+        HierNMTConfig(**changes)
+
+
+def test_each_slot_may_select_another_number_of_sentences():
+    config = HierNMTConfig(num_selected_sentences=5, num_selected_sentences_cross=2)
+    assert [config.selected_sentences(slot) for slot in ("encoder", "decoder", "cross")] == [5, 5, 2]

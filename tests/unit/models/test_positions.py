@@ -155,6 +155,17 @@ def test_beyond_a_learned_table_is_an_error_naming_level_position_and_size(chang
         encoding(structure(sentence_ids))
 
 
+@pytest.mark.parametrize("changes", [{"position_encoding": "multi_level"}, {"segment_embedding": "learned"}])
+def test_sentences_beyond_the_table_share_its_last_position_when_asked(changes):
+    config = tiny_config(**changes, max_sentence_positions=2, max_paragraph_positions=2, sentence_position_clamp=True)
+    encoding = POSITION_ENCODINGS[config.position_encoding](config)
+    third, second = encoding(structure([1, 2, 3])), encoding(structure([1, 2, 2]))
+    torch.testing.assert_close(third, second)
+    tokens = tiny_config(position_encoding="multi_level", max_position_embeddings=2, sentence_position_clamp=True)
+    with pytest.raises(ValueError, match="token position 2"):
+        POSITION_ENCODINGS["multi_level"](tokens)(structure([1, 2, 3]))
+
+
 def test_a_table_accepts_its_last_position_and_no_positions():
     table = PositionTable("token", 4, 6)
     assert table(torch.tensor([[3]])).shape == (1, 1, 6)
