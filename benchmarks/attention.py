@@ -13,6 +13,8 @@ import argparse
 import sys
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
+from typing import Any
 
 import torch
 from attention_systems import CORE_SYSTEMS, LAYER_SYSTEMS, SELECTION_SYSTEMS, prepare, systems_of
@@ -145,6 +147,19 @@ def growth_targets(measurements: Sequence[Measurement]) -> list[Target]:
     return [Target(*figure, at_least=False) for figure in figures]
 
 
+def write_report(path: Path | None, about: dict[str, Any], measurements: Sequence[Measurement]) -> None:
+    """Writes what has been measured so far, if there is a path."""
+    if path is None:
+        return
+    content = {
+        "machine": about,
+        "measurements": [item._asdict() for item in measurements],
+        "growth": growth_rows(measurements, GROWTH_FROM),
+        "targets": [{**target._asdict(), "verdict": target.verdict} for target in targets(measurements)],
+    }
+    write_json(path, content)
+
+
 def main() -> None:
     """Runs the command line."""
     options = parse_arguments()
@@ -156,18 +171,10 @@ def main() -> None:
         has_memory = case.document == "uniform" and case.level != "selection" and case.dtype == options.dtype
         if systems:
             measurements += measure(case, systems, prepare, options, has_memory and not options.skip_memory)
-    found = targets(measurements)
+            write_report(options.output, about, measurements)
     print(", ".join(f"{name} {value}" for name, value in about.items()), end="\n\n")
     print(cost_tables(measurements, GROWTH_FROM))
-    print(target_table(found))
-    if options.output:
-        content = {
-            "machine": about,
-            "measurements": [item._asdict() for item in measurements],
-            "growth": growth_rows(measurements, GROWTH_FROM),
-            "targets": [{**target._asdict(), "verdict": target.verdict} for target in found],
-        }
-        write_json(options.output, content)
+    print(target_table(targets(measurements)))
     if options.plot:
         groups = [f"{level}, uniform, {options.dtype}" for level in ("core", "layer", "selection")]
         title = f"One attention layer on {about['processor']}, {options.threads} threads"

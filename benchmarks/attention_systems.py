@@ -28,9 +28,9 @@ from transformers.models.longt5.modeling_longt5 import LongT5LocalAttention, Lon
 from hier_nmt.models.conditional_attention import SentenceContextAttention
 from hier_nmt.models.configuration_hier_nmt import HierNMTConfig
 from hier_nmt.models.document_structure import Sentences
-from hier_nmt.models.grouped_attention import find_words
 from hier_nmt.models.multi_head_attention import DocumentAttention, SelectionPlan
 from hier_nmt.models.selected_attention import attend_selected_sentences
+from hier_nmt.models.sentence_blocks import find_words
 from hier_nmt.models.sentence_encoder import SentenceEncoder
 from hier_nmt.models.sentence_selection import select_by_relevance
 from hier_nmt.models.sentence_tree import traverse_tree

@@ -13,6 +13,7 @@ import argparse
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -262,6 +263,14 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespac
     return options
 
 
+def write_report(path: Path | None, about: dict[str, Any], measurements: Sequence[Measurement]) -> None:
+    """Writes what has been measured so far, if there is a path."""
+    if path is not None:
+        rows = [{**item._asdict(), "tokens_per_second": tokens_per_second(item)} for item in measurements]
+        growth = growth_rows(measurements, GROWTH_FROM)
+        write_json(path, {"machine": about, "measurements": rows, "growth": growth})
+
+
 def main() -> None:
     """Runs the command line."""
     options = parse_arguments()
@@ -272,16 +281,14 @@ def main() -> None:
         systems = chosen(systems_of(case), options.only)
         prepare_case = partial(prepare, num_layers=options.layers)
         measurements += measure(case, systems, prepare_case, options, not options.skip_memory)
+        write_report(options.output, about, measurements)
     decoding = chosen(DECODING_SYSTEMS, options.only)
     for size in options.decoding_sizes if decoding else []:
         measurements += measure_decoding(Case("decoding", "uniform", size, options.dtype), decoding, options)
+        write_report(options.output, about, measurements)
     print(", ".join(f"{name} {value}" for name, value in about.items()), end="\n\n")
     print(cost_tables(measurements, GROWTH_FROM))
     print(rate_tables(measurements))
-    if options.output:
-        rows = [{**item._asdict(), "tokens_per_second": tokens_per_second(item)} for item in measurements]
-        growth = growth_rows(measurements, GROWTH_FROM)
-        write_json(options.output, {"machine": about, "measurements": rows, "growth": growth})
     if options.plot:
         groups = [f"{level}, uniform, {options.dtype}" for level in ("model", "decoding")]
         title = f"{options.layers} + {options.layers} layers on {about['processor']}, {options.threads} threads"

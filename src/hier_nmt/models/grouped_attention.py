@@ -3,199 +3,24 @@
 """Attention to selected sentences in time and memory linear in the number of selected tokens.
 
 The score that is added is the same for all tokens of a sentence, so attention over the selected sentences is a merge of
-plain attentions inside each of them. The pairs of a query and a sentence that it reads are sorted by sentence (the
-shortest first) and head, and cut into blocks of queries, so that all work is multiplications of small matrices, and
-next to nothing is padded. The backward pass computes the weights anew from the merged normaliser.
+plain attentions inside each of them. The queries that read the same sentence are gathered in blocks, so that all work
+is multiplications of small matrices. The backward pass computes the weights anew from the merged normaliser.
 
 Dimensions: B batch, H heads, Q queries, K keys, E head width, N sentences, C sentences read per query (the own one
 included), R = B H' Q rows (queries of the H' heads at work), M blocks, m blocks of a chunk, L queries of a block, W
 words of the longest sentence of a chunk.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
 from torch.nn import functional
 
+from .sentence_blocks import Chunk, SentenceWords, Slab, plan_blocks
 from .workspace import Workspace
 
-# Queries of a block, where enough of them read the same sentence.
-BLOCK_QUERIES = 32
-# Numbers in the largest temporary of a chunk, which is to stay in the processor's cache.
-NUMBERS_AT_ONCE = 2**18
-# Pairs that are planned at one time.
+# Pairs of a query and a sentence that are planned at one time.
 PAIRS_AT_ONCE = 2**16
-# Sentences of a chunk are of one class of lengths: up to 8 words, up to 10, ... each a quarter longer than the last.
-LENGTH_CLASSES = [8 * 2 ** (step / 3) for step in range(60)]
-
-
-class SentenceWords(NamedTuple):
-    """Where the words of each sentence of a batch are; its sentences are ranked by length, the shortest first.
-
-    Attributes:
-        rank: rank of each place [B * (1 + N)], a place being `row * (1 + N) + number`; B * (1 + N) for places without
-            words and for number 0, the padding.
-        start: where its words begin in `keys`, by rank [B * (1 + N)].
-        length: its number of words, by rank [B * (1 + N)].
-        row: its document, by rank [B * (1 + N)].
-        keys: the words of all sentences [B * K], as `row * K + index`.
-    """
-
-    rank: torch.Tensor
-    start: torch.Tensor
-    length: torch.Tensor
-    row: torch.Tensor
-    keys: torch.Tensor
-
-
-def find_words(key_sentence_ids: torch.Tensor) -> SentenceWords:
-    """The words of the sentences numbered in `key_sentence_ids` [B, K] from 1; 0 is padding."""
-    batch_size, _ = key_sentence_ids.shape
-    num_numbers = int(key_sentence_ids.max()) + 1
-    num_places = batch_size * num_numbers
-    device = key_sentence_ids.device
-    places = (key_sentence_ids + torch.arange(batch_size, device=device)[:, None] * num_numbers).flatten()
-    keys = places.argsort(stable=True)
-    count = torch.bincount(places, minlength=num_places)
-    start = count.cumsum(0) - count
-    is_sentence = (torch.arange(num_places, device=device) % num_numbers > 0) & (count > 0)
-    length, place = (count * is_sentence).sort(stable=True)
-    rank = torch.empty_like(place).scatter_(0, place, torch.arange(num_places, device=device))
-    return SentenceWords(rank.masked_fill(~is_sentence, num_places), start[place], length, place // num_numbers, keys)
-
-
-@dataclass(frozen=True)
-class Blocks:
-    """Which queries read which sentences, for some of the heads.
-
-    Attributes:
-        row: query in each slot [M, L]; 0 where there is none.
-        pair: pair in each slot [M, L], `row * C + choice`; R * C where there is none.
-        group: sentence and head of each block [M], `rank * H' + head`.
-        start: where the words of its sentence begin in `SentenceWords.keys` [M].
-        length: how many these are [M], ascending.
-        offset: what turns a key's `row * K + index` into its row among the keys of the H' heads [M].
-        slot: slot of each pair [R, C], M * L for pairs that name no sentence.
-    """
-
-    row: torch.Tensor
-    pair: torch.Tensor
-    group: torch.Tensor
-    start: torch.Tensor
-    length: torch.Tensor
-    offset: torch.Tensor
-    slot: torch.Tensor
-
-
-def plan_blocks(numbers: torch.Tensor, words: SentenceWords) -> Blocks:
-    """The blocks for the sentences `numbers` [B, H', Q, C] that the queries read (0: none)."""
-    batch_size, num_heads, _, num_choices = numbers.shape
-    num_places = len(words.rank)
-    device = numbers.device
-    first_place = torch.arange(0, num_places, num_places // batch_size, device=device)[:, None, None, None]
-    heads = torch.arange(num_heads, device=device)[:, None, None]
-    group, pair = (words.rank[numbers + first_place] * num_heads + heads).flatten().sort()
-    num_groups = num_places * num_heads
-    count = torch.bincount(group, minlength=num_groups + num_heads)[:num_groups]
-    length = choose_block_length(len(group), count)
-    blocks = (count + length - 1) // length
-    # Blocks are filled from the front, so a pair's slot lies behind its place in the order by the gaps before it.
-    gaps = (blocks * length - count).cumsum(0) - (blocks * length - count)
-    block_group = torch.repeat_interleave(blocks)
-    num_slots = len(block_group) * length
-    slot = torch.arange(len(group), device=device) + functional.pad(gaps, (0, num_heads))[group]
-    slot = slot.masked_fill(group >= num_groups, num_slots)
-    slot_pair = torch.full((num_slots + 1,), numbers.numel(), device=device).scatter_(0, slot, pair)[:-1]
-    rank, head = block_group // num_heads, block_group % num_heads
-    num_keys = len(words.keys) // batch_size
-    return Blocks(
-        row=(slot_pair // num_choices).masked_fill_(slot_pair == numbers.numel(), 0).view(-1, length),
-        pair=slot_pair.view(-1, length),
-        group=block_group,
-        start=words.start[rank],
-        length=words.length[rank],
-        offset=(words.row[rank] * (num_heads - 1) + head) * num_keys,
-        slot=torch.empty_like(slot).scatter_(0, pair, slot).view(-1, num_choices),
-    )
-
-
-def choose_block_length(num_pairs: int, count: torch.Tensor) -> int:
-    """Number of queries of a block: no more than fill it on average, with `count` pairs in each group."""
-    num_groups = int((count > 0).sum())
-    if num_pairs >= BLOCK_QUERIES // 2 * num_groups:
-        return BLOCK_QUERIES
-    return BLOCK_QUERIES // 4 if num_pairs >= BLOCK_QUERIES // 8 * num_groups else 1
-
-
-class Chunk(NamedTuple):
-    """Some blocks of sentences of about the same length, ready to be multiplied.
-
-    Attributes:
-        blocks: which blocks they are.
-        rows: row of each query in the flattened queries [m, L].
-        keys: rows of the words in the flattened keys [m, W]; the number of keys where there is none.
-        may_look: boolean [m, W, L or 1], or None where all is to be seen.
-    """
-
-    blocks: slice
-    rows: torch.Tensor
-    keys: torch.Tensor
-    may_look: torch.Tensor | None
-
-
-class Slab(NamedTuple):
-    """What is known of some heads before their states are.
-
-    Attributes:
-        blocks: which of their queries read which sentences.
-        words: of all sentences.
-        num_heads: H'.
-        num_queries: Q.
-        num_keys: K.
-        query_positions: index [Q] of each query among the keys, or None.
-    """
-
-    blocks: Blocks
-    words: SentenceWords
-    num_heads: int
-    num_queries: int
-    num_keys: int
-    query_positions: torch.Tensor | None
-
-    def chunks(self) -> Iterator[Chunk]:
-        """The blocks, as many of one class of lengths at a time as the processor's cache holds."""
-        lengths = self.blocks.length
-        if not len(lengths):
-            return
-        bounds = torch.tensor(LENGTH_CLASSES, device=lengths.device)
-        ends = torch.searchsorted(lengths.to(bounds.dtype), bounds, right=True)
-        shortest = lengths[functional.pad(ends[:-1], (1, 0)).clamp_max(len(lengths) - 1)]
-        longest = lengths[(ends - 1).clamp_min(0)]
-        start = 0
-        for end, short, long in torch.stack([ends, shortest, longest], dim=1).tolist():
-            size = max(NUMBERS_AT_ONCE // (self.blocks.row.shape[1] * max(long, 32)), 1)
-            for first in range(start, end, size):
-                yield self._chunk(slice(first, min(first + size, end)), long, is_even=short == long)
-            start = end
-
-    def _chunk(self, blocks: slice, longest: int, is_even: bool) -> Chunk:
-        rows = self.blocks.row[blocks]
-        index = torch.arange(longest, device=rows.device)
-        words = self.blocks.start[blocks, None] + index
-        is_word, may_look = None, None
-        if not is_even:
-            is_word = index < self.blocks.length[blocks, None]
-            words, may_look = words.masked_fill_(~is_word, 0), is_word[..., None]
-        words = self.words.keys[words]
-        keys = words + self.blocks.offset[blocks, None]
-        if is_word is not None:
-            keys.masked_fill_(~is_word, len(self.words.keys) * self.num_heads)
-        if self.query_positions is not None:
-            is_past = (words % self.num_keys)[..., None] <= self.query_positions[rows % self.num_queries][:, None, :]
-            may_look = is_past if may_look is None else is_past & may_look
-        return Chunk(blocks, rows, keys, may_look)
 
 
 class Dropout(NamedTuple):

@@ -16,8 +16,8 @@ from transformers.masking_utils import create_bidirectional_mask, create_causal_
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 from .document_structure import DocumentStructure
-from .grouped_attention import SentenceWords, find_words
 from .selected_attention import attend_selected_sentences, attend_selected_sentences_reference, is_grouped
+from .sentence_blocks import SentenceWords, find_words
 
 if TYPE_CHECKING:
     from .configuration_hier_nmt import HierNMTConfig

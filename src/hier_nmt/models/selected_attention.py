@@ -8,10 +8,12 @@ Dimensions: B batch, H heads, Q queries, K keys, E head width, t selected senten
 import torch
 from torch.nn import functional
 
-from .grouped_attention import SentenceWords, find_words, grouped_attention
+from .grouped_attention import grouped_attention
+from .sentence_blocks import SentenceWords, find_words
+from .sentence_selection import full_precision
 
 ATTENTION_KERNELS = ("auto", "reference", "grouped")
-# Below this many keys the dense form is faster than grouping (measured by benchmarks/attention.py).
+# Grouping begins to pay between 400 and 600 keys (sentences of 25 words, two CPU cores).
 MIN_GROUPED_KEYS = 448
 # Added to the logits of what is not read. Finite, because the sum of products with zeros is to stay a number.
 UNREAD = -1e30
@@ -56,6 +58,7 @@ def attend_selected_sentences(
         ValueError: the kernel is unknown.
     """
     scaling = query.shape[-1] ** -0.5 if scaling is None else scaling
+    sentence_scores = full_precision(sentence_scores)
     if not is_grouped(kernel, key.shape[2]):
         return attend_selected_sentences_reference(
             query, key, value, key_sentence_ids, sentence_indices, sentence_scores,
@@ -97,6 +100,7 @@ def attend_selected_sentences_reference(
     with_weights: bool = True,
 ) -> tuple[torch.Tensor, torch.Tensor | None]:
     """Output [B, H, Q, E] and weights [B, H, Q, K] of `attend_selected_sentences`, over all keys under a mask."""
+    sentence_scores = full_precision(sentence_scores)
     num_columns = 1 + (key.shape[2] if torch.compiler.is_compiling() else int(key_sentence_ids.max()))
     biases = biases_by_number(sentence_indices, sentence_scores, num_columns, own_sentence_ids)
     # As a product with a matrix of ones and zeros, which is exact, the added score has a fast backward.

@@ -75,7 +75,7 @@ class SelectedRelevance(torch.autograd.Function):
         query, key, indices = ctx.saved_tensors
         rows = key_rows(indices, key.shape[2])  # [R, C] with R = B H Q
         weights = (grad_scores * query.shape[-1] ** -0.5).reshape(rows.shape).contiguous()
-        grad_query = weighted_row_sums(key.flatten(0, 2), rows, weights).view_as(query)
+        grad_query = functional.embedding_bag(rows, key.flatten(0, 2), mode="sum", per_sample_weights=weights)
         order = rows.flatten().argsort()
         counts = torch.bincount(rows.flatten(), minlength=key.shape[:3].numel())
         grad_key = functional.embedding_bag(
@@ -85,7 +85,7 @@ class SelectedRelevance(torch.autograd.Function):
             mode="sum",
             per_sample_weights=weights.flatten()[order],
         ).view_as(key)
-        return grad_query, grad_key, None, None
+        return grad_query.view_as(query), grad_key, None, None
 
 
 def key_rows(indices: torch.Tensor, num_keys: int) -> torch.Tensor:
@@ -93,11 +93,6 @@ def key_rows(indices: torch.Tensor, num_keys: int) -> torch.Tensor:
     batch_size, num_heads, _, num_chosen = indices.shape
     starts = torch.arange(batch_size * num_heads, device=indices.device) * num_keys
     return (indices + starts.view(batch_size, num_heads, 1, 1)).reshape(-1, num_chosen)
-
-
-def weighted_row_sums(rows_of: torch.Tensor, rows: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
-    """Sums [R, E] of the rows that `rows` [R, C] names in `rows_of` [L, E], weighted by `weights` [R, C]."""
-    return functional.embedding_bag(rows, rows_of, mode="sum", per_sample_weights=weights)
 
 
 def relevance_of_selected(query: torch.Tensor, key: torch.Tensor, indices: torch.Tensor) -> torch.Tensor:
@@ -129,7 +124,7 @@ def select_by_relevance(
     own_sentence_ids: torch.Tensor | None = None,
     num_choosable: torch.Tensor | None = None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """The t most relevant sentences of each query, best first, and their relevance (Trankova et al. 2024, eq. 3-4).
+    """The t most relevant sentences of each query, in any order, and their relevance (Trankova et al. 2024, eq. 3-4).
 
     Relevance is query . key / sqrt(E), in float32 at least. All scores of a query exist only while it chooses, and the
     backward pass goes through the t kept ones alone. Of equal scores the first sentence wins.
@@ -211,9 +206,8 @@ def top_indices(scores: torch.Tensor, t: int, workspace: Workspace) -> torch.Ten
     # The t best are members of the t groups with the best members.
     padding = -scores.shape[-1] % GROUP_SIZE
     grouped = functional.pad(scores, (0, padding), value=-torch.inf).unflatten(-1, (-1, GROUP_SIZE))
-    groups = (
-        top_by_keys(grouped.amax(-1), t, workspace).sort(-1).values
-    )  # in order, so that the first of equal ones stays first
+    # In order, so that the first of equal ones stays the first.
+    groups = top_by_keys(grouped.amax(-1), t, workspace).sort(-1).values
     candidates = grouped.gather(-2, groups[..., None].expand(*groups.shape, GROUP_SIZE)).flatten(-2)
     places = top_by_keys(candidates, t, workspace)
     return groups.gather(-1, places // GROUP_SIZE) * GROUP_SIZE + places % GROUP_SIZE

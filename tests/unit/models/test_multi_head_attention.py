@@ -222,3 +222,19 @@ def test_cached_decoding_with_sentence_scope_in_a_long_document_equals_the_full_
             )
             past_key_values = output.past_key_values
             torch.testing.assert_close(output.logits, full[:, start:stop])
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("output_attentions", [False, True])
+def test_sentence_scope_by_groups_is_finite_and_close_in_half_precision(dtype, output_attentions):
+    outputs = []
+    for kind in (torch.float32, dtype):
+        module = attention("sentence", "eager", kind)
+        module.config.attention_kernel = "grouped"
+        hidden_states = states(SOURCE_IDS, kind)
+        plan = module.plan(self_attention_inputs(module, hidden_states, SOURCE_IDS))
+        output, weights = module(hidden_states, plan, output_attentions=output_attentions)
+        assert (weights is not None) == output_attentions
+        assert all(part.isfinite().all() for part in (output, *([weights] if output_attentions else [])))
+        outputs.append(output.float())
+    torch.testing.assert_close(*outputs, rtol=0.05, atol=0.05)

@@ -9,7 +9,7 @@ import torch
 from largest_tensor import LargestTensor
 from references import selected_attention_reference
 
-from hier_nmt.models import grouped_attention, selected_attention
+from hier_nmt.models import grouped_attention, selected_attention, sentence_blocks
 from hier_nmt.models.selected_attention import (
     ATTENTION_KERNELS,
     attend_selected_sentences,
@@ -152,7 +152,7 @@ def test_all_queries_that_choose_the_same_sentence_equal_the_loop(kernel):
 
 @pytest.mark.parametrize(("numbers_at_once", "pairs_at_once"), [(1, 1), (64, 40)])
 def test_work_done_in_parts_equals_the_loop(monkeypatch, numbers_at_once, pairs_at_once):
-    monkeypatch.setattr(grouped_attention, "NUMBERS_AT_ONCE", numbers_at_once)
+    monkeypatch.setattr(sentence_blocks, "NUMBERS_AT_ONCE", numbers_at_once)
     monkeypatch.setattr(grouped_attention, "PAIRS_AT_ONCE", pairs_at_once)
     for name in ("padded batch", "one very long sentence"):
         key_ids = torch.tensor(DOCUMENTS[name])
@@ -322,7 +322,7 @@ def test_the_same_seed_gives_the_same_draw_and_another_seed_another():
 
 def test_gradients_under_dropout_equal_finite_differences_of_the_same_draw(monkeypatch):
     # In several parts, each of which has to draw the same again.
-    monkeypatch.setattr(grouped_attention, "NUMBERS_AT_ONCE", 64)
+    monkeypatch.setattr(sentence_blocks, "NUMBERS_AT_ONCE", 64)
     monkeypatch.setattr(grouped_attention, "PAIRS_AT_ONCE", 8)
     key_ids = torch.tensor([[1, 1, 2, 3, 3]])
     leaves = leaves_of(key_ids, width=2)
@@ -349,7 +349,7 @@ def test_no_tensor_holds_all_pairs_of_a_query_and_a_key():
     with LargestTensor() as largest:
         gradients(attend("grouped", leaves, numbers, 2, own_sentence_ids=numbers), leaves)
     # Of what is selected, 3 vectors of width 8 per query are held, or a chunk of 2^18 numbers; not 1,500 x 1,500.
-    assert largest.numbers <= grouped_attention.NUMBERS_AT_ONCE < num_tokens**2 / 8
+    assert largest.numbers <= sentence_blocks.NUMBERS_AT_ONCE < num_tokens**2 / 8
     with LargestTensor() as largest:
         attend("reference", leaves, numbers, 2)
     assert largest.numbers >= num_heads * num_tokens**2
