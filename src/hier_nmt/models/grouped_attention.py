@@ -17,7 +17,7 @@ import torch
 from torch.nn import functional
 
 from .sentence_blocks import Chunk, SentenceWords, Slab, plan_blocks
-from .workspace import Workspace
+from .workspace import Workspace, kept_workspace
 
 # Pairs of a query and a sentence that are planned at one time.
 PAIRS_AT_ONCE = 2**16
@@ -62,20 +62,23 @@ class Arithmetic(NamedTuple):
         torch.index_select(states, 0, rows.flatten(), out=target)
         return target.view(*rows.shape, -1)
 
-    def multiply(self, name: str, left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
-        """The products of matrices [m, a, b] and [m, b, c]."""
-        return torch.bmm(left, right, out=self.states.take(name, len(left), left.shape[1], right.shape[2]))
+    def multiply(self, name: str, left: torch.Tensor, right: torch.Tensor, factor: float = 1.0) -> torch.Tensor:
+        """The products of matrices [m, a, b] and [m, b, c], times the factor."""
+        target = self.states.take(name, len(left), left.shape[1], right.shape[2])
+        return target.baddbmm_(left, right, beta=0, alpha=factor)
 
-    def multiply_into(self, target: torch.Tensor, left: torch.Tensor, right: torch.Tensor) -> None:
-        """Writes the products of matrices [m, a, b] and [m, b, c] to `target`."""
+    def multiply_into(
+        self, target: torch.Tensor, left: torch.Tensor, right: torch.Tensor, factor: float = 1.0
+    ) -> None:
+        """Writes the products of matrices [m, a, b] and [m, b, c], times the factor, to `target`."""
         if target.dtype == left.dtype:
-            torch.bmm(left, right, out=target)
+            target.baddbmm_(left, right, beta=0, alpha=factor)
         else:
-            target.copy_(self.multiply("product", left, right))
+            target.copy_(self.multiply("product", left, right, factor))
 
-    def logits(self, chunk: Chunk, query: torch.Tensor, key: torch.Tensor) -> torch.Tensor:
+    def logits(self, chunk: Chunk, query: torch.Tensor, key: torch.Tensor, scaling: float) -> torch.Tensor:
         """Logits [m, W, L] of the words [m, W, E] for the queries [m, L, E]: words first, which multiplies faster."""
-        logits = self.multiply("logits", key, query.transpose(1, 2))
+        logits = self.multiply("logits", key, query.transpose(1, 2), scaling)
         return logits if chunk.may_look is None else logits.masked_fill_(~chunk.may_look, -torch.inf)
 
 
@@ -85,6 +88,7 @@ def attend_slab(
     key: torch.Tensor,
     value: torch.Tensor,
     scores: torch.Tensor,
+    scaling: float,
     dropout: Dropout,
     arithmetic: Arithmetic,
 ) -> tuple[torch.Tensor, torch.Tensor]:
@@ -92,22 +96,23 @@ def attend_slab(
 
     Args:
         slab: the plan.
-        query: scaled queries [R, E].
+        query: [R, E].
         key, value: [B * H' * K, E].
         scores: added scores [R, C].
+        scaling: factor on query . key.
         dropout: on the weights.
         arithmetic: does the work.
     """
     num_blocks, length = slab.blocks.row.shape
     # One slot more than there are: that of pairs which name no sentence.
     outputs = arithmetic.sums.take("slots", num_blocks * length + 1, value.shape[1])
-    largest, total = arithmetic.sums.take("slot sums", 2, num_blocks * length + 1)
-    outputs[-1], largest[-1], total[-1] = 0.0, -torch.inf, 0.0
-    by_block = [slots[:-1].unflatten(0, (num_blocks, length)) for slots in (outputs, largest, total)]
+    sums = arithmetic.sums.take("slot sums", 2, num_blocks * length + 1)
+    outputs[-1], sums[0, -1], sums[1, -1] = 0.0, -torch.inf, 0.0
+    by_block = [slots[:-1].unflatten(0, (num_blocks, length)) for slots in (outputs, *sums)]
     for chunk in slab.chunks():
         keys = chunk.keys if chunk.may_look is None else chunk.keys.clamp_max(len(key) - 1)
         queries, some_keys = arithmetic.gather("queries", query, chunk.rows), arithmetic.gather("keys", key, keys)
-        logits = arithmetic.logits(chunk, queries, some_keys)
+        logits = arithmetic.logits(chunk, queries, some_keys, scaling)
         most = logits.amax(1, keepdim=True).clamp_min_(torch.finfo(logits.dtype).min)
         weights = logits.sub_(most).exp_()
         by_block[1][chunk.blocks], by_block[2][chunk.blocks] = most[:, 0], weights.sum(1, dtype=scores.dtype)
@@ -115,33 +120,33 @@ def attend_slab(
             weights = weights * dropout.factors(weights, chunk)
         values = arithmetic.gather("values", value, keys)
         arithmetic.multiply_into(by_block[0][chunk.blocks], weights.transpose(1, 2), values)
-    return merge(slab.blocks.slot, outputs, largest, total, scores)
+    return merge(slab.blocks.slot, outputs, sums, scores)
 
 
 def merge(
-    slot: torch.Tensor, outputs: torch.Tensor, largest: torch.Tensor, total: torch.Tensor, scores: torch.Tensor
+    slot: torch.Tensor, outputs: torch.Tensor, sums: torch.Tensor, scores: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Outputs [R, E] and normalisers [R] of the rows from those of their slots.
 
     Args:
         slot: slot of each pair [R, C].
         outputs: sums of exp(logit - largest) value [slots, E].
-        largest: largest logit [slots], before the added score.
-        total: sums of exp(logit - largest) [slots].
+        sums: largest logit, before the added score, and sum of exp(logit - largest) [2, slots].
         scores: added scores [R, C].
     """
-    logits = scores + largest[slot]
+    largest, total = sums.index_select(1, slot.flatten()).view(2, *slot.shape)
+    logits = largest.add_(scores)
     most = logits.amax(-1, keepdim=True).clamp_min_(torch.finfo(scores.dtype).min)
     factors = logits.sub_(most).exp_()
-    sums = (factors * total[slot]).sum(-1, keepdim=True)
+    whole = total.mul_(factors).sum(-1, keepdim=True)
     # A row that reads nothing has a sum of 0, and gets zeros.
-    factors /= sums.clamp_min(torch.finfo(scores.dtype).tiny)
+    factors /= whole.clamp_min(torch.finfo(scores.dtype).tiny)
     merged = functional.embedding_bag(slot, outputs, mode="sum", per_sample_weights=factors)
-    return merged, torch.where(sums > 0, most + sums.log(), torch.inf)[:, 0]
+    return merged, torch.where(whole > 0, most + whole.log(), torch.inf)[:, 0]
 
 
 class SlabStates(NamedTuple):
-    """Forward and backward states of a slab: query (scaled), output and grad_output [R, E], key and value
+    """Forward and backward states of a slab: query, output and grad_output [R, E], key and value
     [B * H' * K, E], scores [R, C], normaliser [R]."""
 
     query: torch.Tensor
@@ -154,7 +159,7 @@ class SlabStates(NamedTuple):
 
 
 class SlabGradients(NamedTuple):
-    """Gradients of a slab's query (scaled) [R, E], key and value [B * H' * K, E] and scores [R, C]."""
+    """Gradients of a slab's query [R, E], key and value [B * H' * K, E] and scores [R, C]."""
 
     query: torch.Tensor
     key: torch.Tensor
@@ -162,23 +167,26 @@ class SlabGradients(NamedTuple):
     scores: torch.Tensor
 
 
-def slab_gradients(slab: Slab, states: SlabStates, dropout: Dropout, arithmetic: Arithmetic) -> SlabGradients:
+def slab_gradients(
+    slab: Slab, states: SlabStates, scaling: float, dropout: Dropout, arithmetic: Arithmetic
+) -> SlabGradients:
     """The gradients of `attend_slab`, with the weights computed anew from what it gave."""
     query, key, value, scores, output, normaliser, grad_output = states
     num_blocks, length = slab.blocks.row.shape
-    delta = (grad_output * output).sum(-1, dtype=scores.dtype)  # [R]
+    products = torch.mul(grad_output, output, out=arithmetic.states.take("slots", *output.shape))
+    delta = products.sum(-1, dtype=scores.dtype)  # [R]
     shift = functional.pad((scores - normaliser[:, None]).flatten(), (0, 1), value=-torch.inf)  # [R C + 1]
     grad_query = arithmetic.sums.take("slots", num_blocks * length + 1, query.shape[1])
     grad_scores = arithmetic.sums.take("slot sums", num_blocks * length + 1)
     grad_query[-1], grad_scores[-1] = 0.0, 0.0
     by_block = [slots[:-1].unflatten(0, (num_blocks, length)) for slots in (grad_query, grad_scores)]
     # The row behind the last takes what the words behind a shorter sentence's end would get.
-    grad_key, grad_value = arithmetic.sums.take("keys", 2, len(key) + 1, key.shape[1]).zero_()
+    grad_key, grad_value = arithmetic.sums.take("key sums", 2, len(key) + 1, key.shape[1]).zero_()
     for chunk in slab.chunks():
         keys = chunk.keys if chunk.may_look is None else chunk.keys.clamp_max(len(key) - 1)
         queries, some_keys = arithmetic.gather("queries", query, chunk.rows), arithmetic.gather("keys", key, keys)
         values, grads = arithmetic.gather("values", value, keys), arithmetic.gather("grads", grad_output, chunk.rows)
-        logits = arithmetic.logits(chunk, queries, some_keys)
+        logits = arithmetic.logits(chunk, queries, some_keys, scaling)
         weights = logits.add_(shift[slab.blocks.pair[chunk.blocks]][:, None, :]).exp_()
         grad_weights = arithmetic.multiply("grad weights", values, grads.transpose(1, 2))
         read = weights
@@ -187,14 +195,14 @@ def slab_gradients(slab: Slab, states: SlabStates, dropout: Dropout, arithmetic:
             read, grad_weights = weights * factors, grad_weights.mul_(factors)
         grad_logits = grad_weights.sub_(delta[chunk.rows][:, None, :]).mul_(weights)
         by_block[1][chunk.blocks] = grad_logits.sum(1, dtype=scores.dtype)
-        arithmetic.multiply_into(by_block[0][chunk.blocks], grad_logits.transpose(1, 2), some_keys)
+        arithmetic.multiply_into(by_block[0][chunk.blocks], grad_logits.transpose(1, 2), some_keys, scaling)
         word_values = arithmetic.multiply("grad values", read, grads)
-        word_keys = arithmetic.multiply("grad keys", grad_logits, queries)
+        word_keys = arithmetic.multiply("grad keys", grad_logits, queries, scaling)
         add_sums(slab, chunk, [(grad_value, word_values), (grad_key, word_keys)])
     return SlabGradients(
         functional.embedding_bag(slab.blocks.slot, grad_query, mode="sum"),
-        grad_key[:-1],
-        grad_value[:-1],
+        grad_key[:-1].clone(),
+        grad_value[:-1].clone(),
         grad_scores[slab.blocks.slot],
     )
 
@@ -204,11 +212,14 @@ def add_sums(slab: Slab, chunk: Chunk, parts: list[tuple[torch.Tensor, torch.Ten
     count = torch.unique_consecutive(slab.blocks.group[chunk.blocks], return_counts=True)[1]
     starts = count.cumsum(0) - count
     numbers = torch.arange(len(chunk.keys), device=count.device)
-    rows = chunk.keys[starts].flatten()
+    rows = chunk.keys[starts]
     for total, blocks in parts:
         sums = functional.embedding_bag(numbers, blocks.flatten(1).to(total.dtype), starts, mode="sum")
-        # Within one chunk no row occurs twice (but for the one behind the last).
-        total.index_copy_(0, rows, total.index_select(0, rows) + sums.view(len(rows), -1))
+        sums = sums.view(*rows.shape, -1)
+        # Blocks are sorted, so only the first group can have a part in the chunk before. No row occurs twice in a chunk
+        # (but for the one behind the last).
+        sums[0] += total.index_select(0, rows[0])
+        total.index_copy_(0, rows.flatten(), sums.flatten(0, 1))
 
 
 class GroupedAttention(torch.autograd.Function):
@@ -217,20 +228,16 @@ class GroupedAttention(torch.autograd.Function):
     @staticmethod
     def forward(ctx, query, key, value, scores, numbers, words, query_positions, scaling, dropout):  # type: ignore[no-untyped-def]
         """Output [B, H, Q, E]."""
-        output = torch.empty(query.shape, dtype=query.dtype, device=query.device)
-        normaliser = scores.new_empty(scores.shape[:3])
-        arithmetic = Arithmetic(Workspace(query), Workspace(scores))
+        output, normaliser = None, scores.new_empty(scores.shape[:3])
+        arithmetic = Arithmetic(kept_workspace(query), kept_workspace(scores))
         slabs = []
         for heads in head_slabs(numbers):
             some = numbers[:, heads]
             blocks = plan_blocks(some, words)
             slabs.append(Slab(blocks, words, some.shape[1], some.shape[2], key.shape[2], query_positions))
-            flat_query, flat_key, flat_value, flat_scores = flat_rows(heads, query, key, value, scores)
-            of_heads = dropout.of_heads(heads.start)
-            merged, sums = attend_slab(
-                slabs[-1], flat_query * scaling, flat_key, flat_value, flat_scores, of_heads, arithmetic
-            )
-            output[:, heads] = merged.view(query[:, heads].shape)
+            states = flat_rows(heads, query, key, value, scores)
+            merged, sums = attend_slab(slabs[-1], *states, scaling, dropout.of_heads(heads.start), arithmetic)
+            output = with_heads(output, heads, merged.to(query.dtype), query.shape)
             normaliser[:, heads] = sums.view(some.shape[:3])
         ctx.save_for_backward(query, key, value, scores, output, normaliser)
         ctx.plan = (slabs, scaling, dropout)
@@ -243,18 +250,34 @@ class GroupedAttention(torch.autograd.Function):
         query, key, value, scores, output, normaliser = ctx.saved_tensors
         slabs, scaling, dropout = ctx.plan
         inputs = (query, key, value, scores)
-        grads = [torch.empty(states.shape, dtype=states.dtype, device=states.device) for states in inputs]
-        arithmetic = Arithmetic(Workspace(query), Workspace(scores))
+        grads: list[torch.Tensor | None] = [None] * len(inputs)
+        arithmetic = Arithmetic(kept_workspace(query), kept_workspace(scores))
         first = 0
         for slab in slabs:
             heads = slice(first, first + slab.num_heads)
             states = SlabStates(*flat_rows(heads, *inputs, output, normaliser, grad_output))
-            states = states._replace(query=states.query * scaling)
-            found = slab_gradients(slab, states, dropout.of_heads(first), arithmetic)
-            for whole, part in zip(grads, found._replace(query=found.query * scaling), strict=True):
-                whole[:, heads] = part.view(whole[:, heads].shape)
+            found = slab_gradients(slab, states, scaling, dropout.of_heads(first), arithmetic)
+            for place, (states_of, part) in enumerate(zip(inputs, found, strict=True)):
+                grads[place] = with_heads(grads[place], heads, part.to(states_of.dtype), states_of.shape)
             first = heads.stop
         return *grads, None, None, None, None, None
+
+
+def with_heads(whole: torch.Tensor | None, heads: slice, part: torch.Tensor, shape: torch.Size) -> torch.Tensor:
+    """The states [B, H, L, ...] of a shape in which those of some heads are the rows `part` [B * H' * L, ...].
+
+    Args:
+        whole: the states so far, or None before the first heads.
+        heads: which they are.
+        part: their rows.
+        shape: of the whole.
+    """
+    if heads == slice(0, shape[1]):
+        return part.view(shape)
+    if whole is None:
+        whole = part.new_empty(shape)
+    whole[:, heads] = part.view(whole[:, heads].shape)
+    return whole
 
 
 def head_slabs(numbers: torch.Tensor) -> list[slice]:

@@ -18,7 +18,7 @@ import torch
 from torch.nn import functional
 
 # Queries of a block, where enough of them read the same sentence.
-BLOCK_QUERIES = 32
+BLOCK_QUERIES = 64
 # Numbers in the largest temporary of a chunk, which is to stay in the processor's cache.
 NUMBERS_AT_ONCE = 2**18
 # Sentences of a chunk are of one class of lengths: up to 8 words, up to 10, ... each a quarter longer than the last.
@@ -65,7 +65,7 @@ class Blocks:
     """Which queries read which sentences, for some of the heads.
 
     Attributes:
-        row: query in each slot [M, L]; 0 where there is none.
+        row: query in each slot [M, L]; the last where there is none.
         pair: pair in each slot [M, L], `row * C + choice`; R * C where there is none.
         group: sentence and head of each block [M], `rank * H' + head`.
         start: where the words of its sentence begin in `SentenceWords.keys` [M].
@@ -86,31 +86,32 @@ class Blocks:
 def plan_blocks(numbers: torch.Tensor, words: SentenceWords) -> Blocks:
     """The blocks for the sentences `numbers` [B, H', Q, C] that the queries read (0: none)."""
     batch_size, num_heads, _, num_choices = numbers.shape
-    num_places = len(words.rank)
+    num_places, num_pairs = len(words.rank), numbers.numel()
     device = numbers.device
     first_place = torch.arange(0, num_places, num_places // batch_size, device=device)[:, None, None, None]
     heads = torch.arange(num_heads, device=device)[:, None, None]
-    group, pair = (words.rank[numbers + first_place] * num_heads + heads).flatten().sort()
+    rank = words.rank.index_select(0, (numbers + first_place).flatten()).view(numbers.shape)
+    group, pair = rank.mul_(num_heads).add_(heads).flatten().sort()
     num_groups = num_places * num_heads
     count = torch.bincount(group, minlength=num_groups + num_heads)[:num_groups]
-    length = choose_block_length(len(group), count)
+    length = choose_block_length(num_pairs, count)
     blocks = (count + length - 1) // length
-    # Blocks are filled from the front, so a pair's slot lies behind its place in the order by the gaps before it.
-    gaps = (blocks * length - count).cumsum(0) - (blocks * length - count)
     block_group = torch.repeat_interleave(blocks)
     num_slots = len(block_group) * length
-    slot = torch.arange(len(group), device=device) + functional.pad(gaps, (0, num_heads))[group]
-    slot = slot.masked_fill(group >= num_groups, num_slots)
-    slot_pair = torch.full((num_slots + 1,), numbers.numel(), device=device).scatter_(0, slot, pair)[:-1]
-    rank, head = block_group // num_heads, block_group % num_heads
+    # Blocks are filled from the front, so a pair's slot lies behind its place in the order by the gaps before it.
+    gaps = blocks * length - count
+    gaps = functional.pad(gaps.cumsum(0) - gaps, (0, num_heads), value=num_slots)
+    slot = gaps.index_select(0, group).add_(torch.arange(num_pairs, device=device)).clamp_max_(num_slots)
+    slot_pair = torch.full((num_slots + 1,), num_pairs, device=device).scatter_(0, slot, pair)[:-1]
+    block_rank, head = block_group // num_heads, block_group % num_heads
     num_keys = len(words.keys) // batch_size
     return Blocks(
-        row=(slot_pair // num_choices).masked_fill_(slot_pair == numbers.numel(), 0).view(-1, length),
+        row=(slot_pair // num_choices).clamp_max_(num_pairs // num_choices - 1).view(-1, length),
         pair=slot_pair.view(-1, length),
         group=block_group,
-        start=words.start[rank],
-        length=words.length[rank],
-        offset=(words.row[rank] * (num_heads - 1) + head) * num_keys,
+        start=words.start[block_rank],
+        length=words.length[block_rank],
+        offset=(words.row[block_rank] * (num_heads - 1) + head) * num_keys,
         slot=torch.empty_like(slot).scatter_(0, pair, slot).view(-1, num_choices),
     )
 
@@ -170,22 +171,34 @@ class Slab(NamedTuple):
         start = 0
         for end, short, long in torch.stack([ends, shortest, longest], dim=1).tolist():
             size = max(NUMBERS_AT_ONCE // (self.blocks.row.shape[1] * max(long, 32)), 1)
-            for first in range(start, end, size):
-                yield self._chunk(slice(first, min(first + size, end)), long, is_even=short == long)
+            size_of_words = max(NUMBERS_AT_ONCE // max(long, 32) // size, 1) * size
+            for first in range(start, end, size_of_words):
+                some = slice(first, min(first + size_of_words, end))
+                words, keys, is_word = self._words(some, long, is_even=short == long)
+                for place in range(some.start, some.stop, size):
+                    blocks = slice(place, min(place + size, some.stop))
+                    here = slice(place - first, blocks.stop - first)
+                    may_look = None if is_word is None else is_word[here, :, None]
+                    yield self._chunk(blocks, words[here], keys[here], may_look)
             start = end
 
-    def _chunk(self, blocks: slice, longest: int, is_even: bool) -> Chunk:
+    def _words(self, blocks: slice, longest: int, is_even: bool) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor | None]:
+        """For the words of some blocks [m, W]: `row * K + index`, their rows in the keys, and whether they are words.
+
+        The last is None where all blocks have the same number of words.
+        """
+        index = torch.arange(longest, device=self.blocks.start.device)
+        places = self.blocks.start[blocks, None] + index
+        if is_even:
+            words = self.words.keys[places]
+            return words, words + self.blocks.offset[blocks, None], None
+        is_word = index < self.blocks.length[blocks, None]
+        words = self.words.keys[places.masked_fill_(~is_word, 0)]
+        keys = (words + self.blocks.offset[blocks, None]).masked_fill_(~is_word, len(self.words.keys) * self.num_heads)
+        return words, keys, is_word
+
+    def _chunk(self, blocks: slice, words: torch.Tensor, keys: torch.Tensor, may_look: torch.Tensor | None) -> Chunk:
         rows = self.blocks.row[blocks]
-        index = torch.arange(longest, device=rows.device)
-        words = self.blocks.start[blocks, None] + index
-        is_word, may_look = None, None
-        if not is_even:
-            is_word = index < self.blocks.length[blocks, None]
-            words, may_look = words.masked_fill_(~is_word, 0), is_word[..., None]
-        words = self.words.keys[words]
-        keys = words + self.blocks.offset[blocks, None]
-        if is_word is not None:
-            keys.masked_fill_(~is_word, len(self.words.keys) * self.num_heads)
         if self.query_positions is not None:
             is_past = (words % self.num_keys)[..., None] <= self.query_positions[rows % self.num_queries][:, None, :]
             may_look = is_past if may_look is None else is_past & may_look

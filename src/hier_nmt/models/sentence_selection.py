@@ -8,7 +8,7 @@ Dimensions: B batch, N sentences, t sentences kept, H heads, Q queries, E head w
 import torch
 from torch.nn import functional
 
-from .workspace import Workspace
+from .workspace import Workspace, kept_workspace
 
 # Scores held at one time by the search among all sentences, few enough for the processor's cache.
 SCORES_AT_ONCE = 2**18
@@ -147,7 +147,7 @@ def select_by_relevance(
         size = max(at_once // max(key.shape[:3].numel(), 1), 1)
         not_a_sentence = query.new_zeros(sentence_mask.shape).masked_fill_(~sentence_mask, -torch.inf)
         keys = (key * query.shape[-1] ** -0.5).flatten(0, 1).transpose(1, 2)  # [B H, E, N]
-        workspace = Workspace(query)
+        workspace = kept_workspace(query)
         parts = []
         for start in range(0, max(query.shape[2], 1), size):
             some = slice(start, start + size)

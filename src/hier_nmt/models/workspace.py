@@ -1,10 +1,14 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Memory that a loop uses again and again, where fresh memory would cost more than the arithmetic."""
+"""Memory that is used again and again, where fresh memory would cost more than the arithmetic."""
 
 import math
+import threading
 
 import torch
+
+# A buffer of more bytes is given back after use instead of kept.
+LARGEST_KEPT = 2**26
 
 
 class Workspace:
@@ -15,19 +19,37 @@ class Workspace:
     """
 
     def __init__(self, like: torch.Tensor):
-        self._like = like
-        self._buffers: dict[str, torch.Tensor] = {}
+        self._dtype = like.dtype
+        self._device = like.device
+        self._buffers: dict[tuple[str, torch.dtype], torch.Tensor] = {}
 
     def take(self, name: str, *shape: int, dtype: torch.dtype | None = None) -> torch.Tensor:
-        """An uninitialised tensor of the shape; it holds until the same name is taken again.
+        """An uninitialised tensor of the shape; it holds until the same name and type are taken again.
 
         Args:
-            name: of the buffer; always taken with the same type.
+            name: of the buffer.
             shape: of the tensor.
             dtype: if it is not that of `like`.
         """
-        size = math.prod(shape)
-        buffer = self._buffers.get(name)
+        size, dtype = math.prod(shape), dtype or self._dtype
+        buffer = self._buffers.get((name, dtype))
         if buffer is None or len(buffer) < size:
-            buffer = self._buffers[name] = self._like.new_empty(size, dtype=dtype or self._like.dtype)
+            buffer = torch.empty(size, dtype=dtype, device=self._device)
+            if buffer.nbytes <= LARGEST_KEPT:
+                self._buffers[name, dtype] = buffer
         return buffer[:size].view(shape)
+
+
+_kept = threading.local()
+
+
+def kept_workspace(like: torch.Tensor) -> Workspace:
+    """The workspace of this thread for tensors like this one, whose buffers outlive the call.
+
+    On a processor every fresh page of memory costs more than the arithmetic on it. Devices get a new workspace, because
+    their allocators keep memory themselves. Nothing in it may be needed after the function that took it has returned.
+    """
+    if like.device.type != "cpu":
+        return Workspace(like)
+    workspaces = _kept.__dict__.setdefault("workspaces", {})
+    return workspaces.setdefault(like.dtype, Workspace(like))
