@@ -17,7 +17,15 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from attention_systems import CORE_SYSTEMS, LAYER_SYSTEMS, SELECTION_SYSTEMS, prepare, systems_of
+from attention_systems import (
+    COMPILED,
+    CORE_SYSTEMS,
+    LAYER_SYSTEMS,
+    SELECTION_SYSTEMS,
+    prepare,
+    systems_of,
+    with_compiled,
+)
 from measurement import (
     FORWARD_BACKWARD,
     MODES,
@@ -38,11 +46,13 @@ from measurement import (
     write_json,
 )
 
-SYSTEMS = tuple(dict.fromkeys([*CORE_SYSTEMS, *LAYER_SYSTEMS, *SELECTION_SYSTEMS]))
+SYSTEMS = tuple(dict.fromkeys(with_compiled([*CORE_SYSTEMS, *LAYER_SYSTEMS, *SELECTION_SYSTEMS])))
 # Beyond these numbers of sentences some peers take too much memory, or the whole run too much time.
 LARGEST_LAYER = 512
 LARGEST_EUROPARL = 256
 GROWTH_FROM = 64
+# How the names of the systems end in each form.
+FORMS = {"": "PyTorch", COMPILED: "compiled"}
 
 
 def parse_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespace:
@@ -76,13 +86,18 @@ def cases(sizes: Sequence[int], selection_sizes: Sequence[int], dtype: str) -> l
     return found + [Case("selection", "uniform", size, dtype) for size in selection_sizes]
 
 
-def targets(measurements: Sequence[Measurement]) -> list[Target]:
-    """What was aimed at, in float32 unless it says otherwise, beside what was measured."""
-    found = [*speed_targets(measurements), *peer_targets(measurements)]
-    return [*found, *document_targets(measurements), *growth_targets(measurements)]
+def targets(measurements: Sequence[Measurement], form: str) -> list[Target]:
+    """What was aimed at, in float32 unless it says otherwise, beside what was measured.
+
+    Args:
+        measurements: all of them.
+        form: how the names of the systems end: with nothing or with `COMPILED`.
+    """
+    kinds = (speed_targets, peer_targets, document_targets, growth_targets)
+    return [target for kind in kinds for target in kind(measurements, form)]
 
 
-def speed_targets(measurements: Sequence[Measurement]) -> list[Target]:
+def speed_targets(measurements: Sequence[Measurement], form: str) -> list[Target]:
     """How many times faster than dense attention."""
     speedups = [
         *(("core", *row) for row in [(64, 2.5, 3.3), (256, 8.0, 13.0), (1024, 15.0, 30.0)]),
@@ -92,56 +107,64 @@ def speed_targets(measurements: Sequence[Measurement]) -> list[Target]:
     for level, size, *limits in speedups:
         for mode, limit in zip(MODES, limits, strict=True):
             if limit is not None:
-                value = ratio(measurements, f"{level}, uniform, float32", size, mode, "dense", "conditional")
+                value = ratio(measurements, f"{level}, uniform, float32", size, mode, "dense", f"conditional{form}")
                 found.append(Target(f"{level}, {size} sentences, {mode}: times faster than dense", value, limit))
     for mode in MODES:
-        value = ratio(measurements, "core, uniform, bfloat16", 256, mode, "dense", "conditional")
+        value = ratio(measurements, "core, uniform, bfloat16", 256, mode, "dense", f"conditional{form}")
         found.append(Target(f"core, bfloat16, 256 sentences, {mode}: times faster than dense", value, 9.0))
-        value = ratio(measurements, "core, uniform, float32", 8, mode, "conditional-auto", "dense")
+        value = ratio(measurements, "core, uniform, float32", 8, mode, f"conditional-auto{form}", "dense")
         found.append(Target(f"core, 8 sentences, {mode}: time of auto / dense", value, 2.2, at_least=False))
     return found
 
 
-def peer_targets(measurements: Sequence[Measurement]) -> list[Target]:
+def peer_targets(measurements: Sequence[Measurement], form: str) -> list[Target]:
     """How many times faster than the peers a whole layer is."""
     limits = {"led": 3.8, "longt5-local": 1.05, "longt5-tglobal": 2.6, "bigbird": 3.2}
     compare = partial(ratio, measurements, "layer, uniform, float32", 256, FORWARD_BACKWARD)
     return [
         Target(
-            f"layer, 256 sentences, {FORWARD_BACKWARD}: times faster than {peer}", compare(peer, "conditional"), limit
+            f"layer, 256 sentences, {FORWARD_BACKWARD}: times faster than {peer}",
+            compare(peer, f"conditional{form}"),
+            limit,
         )
         for peer, limit in limits.items()
     ]
 
 
-def document_targets(measurements: Sequence[Measurement]) -> list[Target]:
+def document_targets(measurements: Sequence[Measurement], form: str) -> list[Target]:
     """What uneven sentences and uneven choices cost."""
     found = []
     for document, limit in (("ragged", 2.2), ("outlier", 2.3)):
-        value = ratio(measurements, f"core, {document}, float32", 64, FORWARD_BACKWARD, "dense", "conditional")
+        value = ratio(measurements, f"core, {document}, float32", 64, FORWARD_BACKWARD, "dense", f"conditional{form}")
         found.append(
             Target(f"core, {document}, 64 sentences, {FORWARD_BACKWARD}: times faster than dense", value, limit)
         )
     for mode in MODES:
-        value = ratio(measurements, "core, uniform, float32", 64, mode, "conditional-skewed", "conditional")
+        value = ratio(
+            measurements,
+            "core, uniform, float32",
+            64,
+            mode,
+            *(f"{name}{form}" for name in ("conditional-skewed", "conditional")),
+        )
         found.append(Target(f"core, 64 sentences, {mode}: all choose the same / random", value, 1.15, at_least=False))
     return found
 
 
-def growth_targets(measurements: Sequence[Measurement]) -> list[Target]:
+def growth_targets(measurements: Sequence[Measurement], form: str) -> list[Target]:
     """Growth with the number of tokens, and memory."""
     core, selection = "core, uniform, float32", "selection, uniform, float32"
-    conditional = find(measurements, core, FORWARD_BACKWARD, "conditional", GROWTH_FROM)
+    conditional = find(measurements, core, FORWARD_BACKWARD, f"conditional{form}", GROWTH_FROM)
     up_to_512 = [item for item in conditional if item.num_sentences <= 512]
-    peak = ratio(measurements, core, 1024, FORWARD_BACKWARD, "conditional", "dense", "peak_mb")
+    peak = ratio(measurements, core, 1024, FORWARD_BACKWARD, f"conditional{form}", "dense", "peak_mb")
     figures = [
         (f"core, {FORWARD_BACKWARD}: exponent of time, 64 to 512 sentences", growth_exponent(up_to_512), 1.15),
         (f"core, {FORWARD_BACKWARD}: exponent of peak memory", growth_exponent(conditional, "peak_mb"), 1.05),
         (f"core, 1024 sentences, {FORWARD_BACKWARD}: peak memory / dense", peak, 1.5),
     ]
     for mode in MODES:
-        tree = find(measurements, selection, mode, "tree-selection", 256, 2048)
-        against_flat = ratio(measurements, selection, 2048, mode, "tree-selection", "flat-selection")
+        tree = find(measurements, selection, mode, f"tree-selection{form}", 256, 2048)
+        against_flat = ratio(measurements, selection, 2048, mode, f"tree-selection{form}", f"flat-selection{form}")
         figures.append((f"tree selection, {mode}: exponent of time, 256 to 2048 sentences", growth_exponent(tree), 1.3))
         figures.append((f"tree selection, {mode}, 2048 sentences: time / flat", against_flat, 1.0))
     return [Target(*figure, at_least=False) for figure in figures]
@@ -155,7 +178,10 @@ def write_report(path: Path | None, about: dict[str, Any], measurements: Sequenc
         "machine": about,
         "measurements": [item._asdict() for item in measurements],
         "growth": growth_rows(measurements, GROWTH_FROM),
-        "targets": [{**target._asdict(), "verdict": target.verdict} for target in targets(measurements)],
+        "targets": {
+            name: [{**target._asdict(), "verdict": target.verdict} for target in targets(measurements, form)]
+            for form, name in FORMS.items()
+        },
     }
     write_json(path, content)
 
@@ -174,7 +200,8 @@ def main() -> None:
             write_report(options.output, about, measurements)
     print(", ".join(f"{name} {value}" for name, value in about.items()), end="\n\n")
     print(cost_tables(measurements, GROWTH_FROM))
-    print(target_table(targets(measurements)))
+    for form, name in FORMS.items():
+        print(target_table(f"Targets, {name}", targets(measurements, form)))
     if options.plot:
         groups = [f"{level}, uniform, {options.dtype}" for level in ("core", "layer", "selection")]
         title = f"One attention layer on {about['processor']}, {options.threads} threads"

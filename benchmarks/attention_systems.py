@@ -4,12 +4,14 @@
 
 Core: queries, keys, values and relevance vectors are given. Layer: one encoder self-attention with its projections,
 sentence encoder included, without layer norm and residual. Selection: the search for sentences alone. Every module is
-in evaluation mode (no dropout, and Big Bird draws no random blocks).
+in evaluation mode (no dropout, and Big Bird draws no random blocks). Names that end in -compiled are the same with
+`hier_nmt.kernels.compiled`.
 
 Dimensions: B batch (1), S tokens, N sentences, H heads, E head width, D model width, L tokens of a sentence.
 """
 
-from collections.abc import Callable, Sequence
+import shutil
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -25,6 +27,8 @@ from transformers.models.bigbird_pegasus.modeling_bigbird_pegasus import (
 from transformers.models.led.modeling_led import LEDEncoderAttention
 from transformers.models.longt5.modeling_longt5 import LongT5LocalAttention, LongT5TransientGlobalAttention
 
+from hier_nmt.kernels.compiled import compiler, use_compiled_attention
+from hier_nmt.models.compiled_form import install_compiled_form
 from hier_nmt.models.conditional_attention import SentenceContextAttention
 from hier_nmt.models.configuration_hier_nmt import HierNMTConfig
 from hier_nmt.models.document_structure import Sentences
@@ -44,6 +48,7 @@ BIG_BIRD_BLOCK = 64
 # Big Bird with at most as many tokens is full attention.
 BIG_BIRD_SHORTEST = 704
 
+COMPILED = "-compiled"
 DENSE = functional.scaled_dot_product_attention
 
 
@@ -351,16 +356,36 @@ def prepare_layer(case: Case, system: str) -> Workload:
 PREPARE = {"core": prepare_core, "layer": prepare_layer, "selection": prepare_selection}
 
 
+def with_compiled(systems: Iterable[str]) -> list[str]:
+    """The systems, each that has a compiled form followed by it where there is a compiler."""
+    names = list(systems)
+    if shutil.which(compiler()) is None:
+        return names
+    has_one = {name for name in names if name.startswith(("conditional", "hierarchical")) or name.endswith("selection")}
+    return [form for name in names for form in (name, name + COMPILED) if form == name or name in has_one]
+
+
 def prepare(case: Case, system: str) -> Workload:
     """The system in the case."""
-    return PREPARE[case.level](case, system)
+    workload = PREPARE[case.level](case, system.removesuffix(COMPILED))
+    return workload._replace(run=partial(run_in_form, system.endswith(COMPILED), workload.run))
+
+
+def run_in_form(is_compiled: bool, run: Callable[[], torch.Tensor]) -> torch.Tensor:
+    """What `run` gives with the compiled form, or without."""
+    if is_compiled:
+        use_compiled_attention()
+    else:
+        install_compiled_form(None)
+    return run()
 
 
 def systems_of(case: Case) -> list[str]:
     """The systems that are compared in the case."""
     if case.level == "selection":
-        return list(SELECTION_SYSTEMS)
+        return with_compiled(SELECTION_SYSTEMS)
     if case.level == "core":
         is_skew_measured = case.document == "uniform" and case.num_sentences == 64
-        return [name for name in CORE_SYSTEMS if name != "conditional-skewed" or is_skew_measured]
-    return [name for name in LAYER_SYSTEMS if name != "bigbird" or sum(case.lengths) > BIG_BIRD_SHORTEST]
+        names = [name for name in CORE_SYSTEMS if name != "conditional-skewed" or is_skew_measured]
+        return with_compiled(names)
+    return with_compiled(name for name in LAYER_SYSTEMS if name != "bigbird" or sum(case.lengths) > BIG_BIRD_SHORTEST)

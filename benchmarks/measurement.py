@@ -310,14 +310,14 @@ def format_table(title: str, rows: Sequence[Sequence[str]]) -> str:
     return "\n".join([title, "-" * len(title), *(line.rstrip() for line in lines), ""])
 
 
-def target_table(targets: Sequence[Target]) -> str:
+def target_table(title: str, targets: Sequence[Target]) -> str:
     """The targets beside what was measured."""
     rows = [("", "measured", "target", "")]
     for target in targets:
         sign = ">=" if target.at_least else "<="
         value = "-" if target.value is None else f"{target.value:.3f}"  # enough digits to see on which side it falls
         rows.append((target.name, value, f"{sign} {target.limit:.2f}", target.verdict))
-    return format_table("Targets", rows)
+    return format_table(title, rows)
 
 
 def cost_tables(measurements: Sequence[Measurement], growth_from: int) -> str:

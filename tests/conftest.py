@@ -16,6 +16,8 @@ for cache in ("HF_DATASETS_CACHE", "HF_HUB_CACHE", "HF_MODULES_CACHE", "TRANSFOR
     os.environ.pop(cache, None)
 for switch in ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "HF_EVALUATE_OFFLINE"):
     os.environ[switch] = "1"
+os.environ["HIER_NMT_CACHE"] = str(Path(CACHE_DIRECTORY) / "hier_nmt")
+os.environ.pop("HIER_NMT_COMPILED_ATTENTION", None)
 os.environ["CUDA_VISIBLE_DEVICES"] = ""
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
 # The models of the tests are so small that a second thread costs more than it brings.

@@ -8,9 +8,13 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
+from hier_nmt.models.workspace import release_workspaces
+
 
 class LargestTensor(TorchDispatchMode):
     """Watches what operations return while it is entered, those of backward passes included.
+
+    What earlier calls kept for later ones is given back before.
 
     Attributes:
         numbers: how many numbers the largest of these tensors holds in memory (a broadcast view holds few).
@@ -18,6 +22,7 @@ class LargestTensor(TorchDispatchMode):
 
     def __init__(self) -> None:
         super().__init__()
+        release_workspaces()
         self.numbers = 0
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:

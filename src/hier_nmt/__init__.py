@@ -5,6 +5,7 @@
 Importing the package registers the models with the Auto classes and the pipelines with `transformers.pipeline`.
 """
 
+import os
 from importlib.metadata import PackageNotFoundError, version
 
 from transformers import AutoConfig, AutoModel, AutoModelForSeq2SeqLM
@@ -22,6 +23,11 @@ AutoConfig.register(HierNMTConfig.model_type, HierNMTConfig, exist_ok=True)
 AutoModel.register(HierNMTConfig, HierNMTModel, exist_ok=True)
 AutoModelForSeq2SeqLM.register(HierNMTConfig, HierNMTForConditionalGeneration, exist_ok=True)
 register_pipelines()
+
+if os.environ.get("HIER_NMT_COMPILED_ATTENTION", "0") not in ("", "0"):
+    from .kernels.compiled import use_compiled_attention
+
+    use_compiled_attention()
 
 __all__ = [
     "DocumentTranslationPipeline",

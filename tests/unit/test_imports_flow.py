@@ -17,6 +17,7 @@ PACKAGE = Path(__file__).parents[2] / "src" / "hier_nmt"
 # Each part of the package, and the other parts it may import. The package's own __init__ registers and may import all.
 MAY_IMPORT = {
     "models": set(),
+    "kernels": {"models"},
     "data": {"models"},
     "losses": {"models"},
     "visualization": set(),

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import torch
 from torch.nn import functional
 
+from .compiled_form import compiled_form
 from .sentence_blocks import Chunk, SentenceWords, Slab, plan_blocks
 from .workspace import Workspace, kept_workspace
 
@@ -67,9 +68,7 @@ class Arithmetic(NamedTuple):
         target = self.states.take(name, len(left), left.shape[1], right.shape[2])
         return target.baddbmm_(left, right, beta=0, alpha=factor)
 
-    def multiply_into(
-        self, target: torch.Tensor, left: torch.Tensor, right: torch.Tensor, factor: float = 1.0
-    ) -> None:
+    def multiply_into(self, target: torch.Tensor, left: torch.Tensor, right: torch.Tensor, factor: float = 1.0) -> None:
         """Writes the products of matrices [m, a, b] and [m, b, c], times the factor, to `target`."""
         if target.dtype == left.dtype:
             target.baddbmm_(left, right, beta=0, alpha=factor)
@@ -235,8 +234,11 @@ class GroupedAttention(torch.autograd.Function):
             some = numbers[:, heads]
             blocks = plan_blocks(some, words)
             slabs.append(Slab(blocks, words, some.shape[1], some.shape[2], key.shape[2], query_positions))
-            states = flat_rows(heads, query, key, value, scores)
-            merged, sums = attend_slab(slabs[-1], *states, scaling, dropout.of_heads(heads.start), arithmetic)
+            flat_query, flat_key, flat_value, flat_scores = flat_rows(heads, query, key, value, scores)
+            of_heads = dropout.of_heads(heads.start)
+            merged, sums = attend_slab(
+                slabs[-1], flat_query, flat_key, flat_value, flat_scores, scaling, of_heads, arithmetic
+            )
             output = with_heads(output, heads, merged.to(query.dtype), query.shape)
             normaliser[:, heads] = sums.view(some.shape[:3])
         ctx.save_for_backward(query, key, value, scores, output, normaliser)
@@ -316,6 +318,6 @@ def grouped_attention(
     # A sentence that has no words among these keys is not read.
     numbers = numbers.masked_fill(numbers >= len(words.rank) // len(query), 0)
     seed = int(torch.randint(2**48, ())) if dropout > 0.0 else 0
-    return GroupedAttention.apply(
-        query, key, value, scores, numbers, words, query_positions, scaling, Dropout(dropout, seed)
-    )
+    compiled = compiled_form(query)
+    attend = compiled.attend if compiled else GroupedAttention.apply
+    return attend(query, key, value, scores, numbers, words, query_positions, scaling, Dropout(dropout, seed))

@@ -8,6 +8,7 @@ Dimensions: B batch, H heads, Q queries, K keys, E head width, t selected senten
 import torch
 from torch.nn import functional
 
+from .compiled_form import compiled_form
 from .grouped_attention import grouped_attention
 from .sentence_blocks import SentenceWords, find_words
 from .sentence_selection import full_precision
@@ -59,7 +60,7 @@ def attend_selected_sentences(
     """
     scaling = query.shape[-1] ** -0.5 if scaling is None else scaling
     sentence_scores = full_precision(sentence_scores)
-    if not is_grouped(kernel, key.shape[2]):
+    if not is_grouped(kernel, key.shape[2], query):
         return attend_selected_sentences_reference(
             query, key, value, key_sentence_ids, sentence_indices, sentence_scores,
             own_sentence_ids=own_sentence_ids, query_positions=query_positions, scaling=scaling, dropout=dropout,
@@ -71,8 +72,10 @@ def attend_selected_sentences(
     )  # fmt: skip
 
 
-def is_grouped(kernel: str, num_keys: int) -> bool:
+def is_grouped(kernel: str, num_keys: int, query: torch.Tensor | None = None) -> bool:
     """Whether `attend_selected_sentences` groups queries by sentence, with this kernel and K keys.
+
+    For a query [B, H, Q, E] that a compiled form can take, "auto" groups whatever the length.
 
     Raises:
         ValueError: the kernel is unknown.
@@ -82,7 +85,9 @@ def is_grouped(kernel: str, num_keys: int) -> bool:
     # What is grouped depends on what is selected, which compiled code may not.
     if torch.compiler.is_compiling() or kernel == "reference":
         return False
-    return kernel == "grouped" or num_keys >= MIN_GROUPED_KEYS
+    if kernel == "grouped" or num_keys >= MIN_GROUPED_KEYS:
+        return True
+    return query is not None and compiled_form(query) is not None
 
 
 def attend_selected_sentences_reference(

@@ -182,7 +182,9 @@ class Slab(NamedTuple):
                     yield self._chunk(blocks, words[here], keys[here], may_look)
             start = end
 
-    def _words(self, blocks: slice, longest: int, is_even: bool) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor | None]:
+    def _words(
+        self, blocks: slice, longest: int, is_even: bool
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor | None]:
         """For the words of some blocks [m, W]: `row * K + index`, their rows in the keys, and whether they are words.
 
         The last is None where all blocks have the same number of words.

@@ -8,6 +8,7 @@ Dimensions: B batch, N sentences, t sentences kept, H heads, Q queries, E head w
 import torch
 from torch.nn import functional
 
+from .compiled_form import compiled_form
 from .workspace import Workspace, kept_workspace
 
 # Scores held at one time by the search among all sentences, few enough for the processor's cache.
@@ -73,6 +74,9 @@ class SelectedRelevance(torch.autograd.Function):
     def backward(ctx, grad_scores):  # type: ignore[no-untyped-def]
         """Gradients of query [B, H, Q, E] and key [B, H, N, E]."""
         query, key, indices = ctx.saved_tensors
+        compiled = compiled_form(query)
+        if compiled is not None:
+            return *compiled.relevance_gradients(query, key, indices, grad_scores), None, None
         rows = key_rows(indices, key.shape[2])  # [R, C] with R = B H Q
         weights = (grad_scores * query.shape[-1] ** -0.5).reshape(rows.shape).contiguous()
         grad_query = functional.embedding_bag(rows, key.flatten(0, 2), mode="sum", per_sample_weights=weights)
@@ -103,16 +107,21 @@ def relevance_of_selected(query: torch.Tensor, key: torch.Tensor, indices: torch
         key: [B, H, N, E].
         indices: [B, H, Q, C], from 0.
     """
+    compiled = compiled_form(query)
     with torch.no_grad():
-        query_rows = query.flatten(0, 2)
-        rows = key_rows(indices, key.shape[2])
-        size = max(SCORES_AT_ONCE // (rows.shape[1] * key.shape[-1]), 1)
-        parts = [
-            torch.bmm(key.flatten(0, 2)[some_rows], some_queries[..., None])[..., 0]
-            for some_rows, some_queries in zip(rows.split(size), query_rows.split(size), strict=True)
-        ]
-        scores = torch.cat(parts).view(indices.shape) * query.shape[-1] ** -0.5
+        scores = (score_rows if compiled is None else compiled.relevance)(query, key, indices)
     return SelectedRelevance.apply(query, key, indices, scores)
+
+
+def score_rows(query: torch.Tensor, key: torch.Tensor, indices: torch.Tensor) -> torch.Tensor:
+    """`relevance_of_selected` without gradients."""
+    rows = key_rows(indices, key.shape[2])
+    size = max(SCORES_AT_ONCE // (rows.shape[1] * key.shape[-1]), 1)
+    parts = [
+        torch.bmm(key.flatten(0, 2)[some_rows], some_queries[..., None])[..., 0]
+        for some_rows, some_queries in zip(rows.split(size), query.flatten(0, 2).split(size), strict=True)
+    ]
+    return torch.cat(parts).view(indices.shape) * query.shape[-1] ** -0.5
 
 
 def select_by_relevance(
@@ -142,27 +151,42 @@ def select_by_relevance(
         minus infinity.
     """
     query, key = full_precision(sentence_query), full_precision(sentence_key)
+    compiled = compiled_form(query)
+    search = search_all if compiled is None else compiled.search_all
     with torch.no_grad():
-        at_once = SCORES_AT_ONCE if key.shape[2] < MIN_GROUPED_SENTENCES else GROUPED_SCORES_AT_ONCE
-        size = max(at_once // max(key.shape[:3].numel(), 1), 1)
-        not_a_sentence = query.new_zeros(sentence_mask.shape).masked_fill_(~sentence_mask, -torch.inf)
-        keys = (key * query.shape[-1] ** -0.5).flatten(0, 1).transpose(1, 2)  # [B H, E, N]
-        workspace = kept_workspace(query)
-        parts = []
-        for start in range(0, max(query.shape[2], 1), size):
-            some = slice(start, start + size)
-            some_queries = query[:, :, some].flatten(0, 1)
-            scores = workspace.take("scores", *some_queries.shape[:2], keys.shape[2])
-            scores = torch.bmm(some_queries, keys, out=scores).unflatten(0, key.shape[:2])
-            own = None if own_sentence_ids is None else own_sentence_ids[:, some]
-            choosable = None if num_choosable is None else num_choosable[:, some]
-            # The sum also turns negative zeros into zeros, which `top_indices` asks for.
-            scores += not_a_sentence[:, None, None, :]
-            parts.append(select_allowed(scores, t, own, choosable, workspace))
-        indices, scores = (torch.cat(part, dim=2) for part in zip(*parts, strict=True))
+        indices, scores = search(query, key, sentence_mask, t, own_sentence_ids, num_choosable)
     is_filled = scores > -torch.inf
     scores = SelectedRelevance.apply(query, key, indices, scores.masked_fill(~is_filled, 0.0))
     return indices, scores.masked_fill(~is_filled, -torch.inf)
+
+
+def search_all(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    sentence_mask: torch.Tensor,
+    t: int,
+    own_sentence_ids: torch.Tensor | None,
+    num_choosable: torch.Tensor | None,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Indices and scores [B, H, Q, t] of `select_by_relevance`, whose arguments these are."""
+    at_once = SCORES_AT_ONCE if key.shape[2] < MIN_GROUPED_SENTENCES else GROUPED_SCORES_AT_ONCE
+    size = max(at_once // max(key.shape[:3].numel(), 1), 1)
+    not_a_sentence = query.new_zeros(sentence_mask.shape).masked_fill_(~sentence_mask, -torch.inf)
+    keys = (key * query.shape[-1] ** -0.5).flatten(0, 1).transpose(1, 2)  # [B H, E, N]
+    workspace = kept_workspace(query)
+    parts = []
+    for start in range(0, max(query.shape[2], 1), size):
+        some = slice(start, start + size)
+        some_queries = query[:, :, some].flatten(0, 1)
+        scores = workspace.take("scores", *some_queries.shape[:2], keys.shape[2])
+        scores = torch.bmm(some_queries, keys, out=scores).unflatten(0, key.shape[:2])
+        own = None if own_sentence_ids is None else own_sentence_ids[:, some]
+        choosable = None if num_choosable is None else num_choosable[:, some]
+        # The sum also turns negative zeros into zeros, which `top_indices` asks for.
+        scores += not_a_sentence[:, None, None, :]
+        parts.append(select_allowed(scores, t, own, choosable, workspace))
+    indices, scores = (torch.cat(part, dim=2) for part in zip(*parts, strict=True))
+    return indices, scores
 
 
 def select_allowed(

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch.nn import functional
 
+from .compiled_form import compiled_form
 from .sentence_selection import full_precision, relevance_of_selected, select_top_sentences
 
 # Levels of up to this many nodes above the leaves are scored by one product, which costs less than gathering keys.
@@ -100,7 +101,10 @@ def traverse_tree(
     summed_keys = path_summed_keys(node_keys, node_masks)
     with torch.no_grad():
         deciding_keys = summed_keys if selection == "cumulative" else list(node_keys)
-        indices, is_kept = search_tree(query, deciding_keys, node_masks, t, own_sentence_ids)
+        compiled = compiled_form(query)
+        search = search_tree if compiled is None else compiled.search_tree
+        own = None if own_sentence_ids is None else existing(own_sentence_ids, node_masks[0])
+        indices, is_kept = search(query, deciding_keys, node_masks, t, own)
     scores = relevance_of_selected(query, summed_keys[0], indices)
     return indices, scores.masked_fill(~is_kept, -torch.inf)
 
@@ -114,14 +118,11 @@ def search_tree(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Leaves [B, H, Q, t] that the walk keeps, ascending, and which of the places are filled [B, H, Q, t].
 
-    Args as in `traverse_tree`; `keys` are those whose product with the query decides.
+    Args as in `traverse_tree`; `keys` are those whose product with the query decides, and an own sentence that the
+    document does not have is number 0.
     """
     batch_size, num_heads, num_queries, _ = query.shape
-    if own_sentence_ids is not None:
-        has_tokens = functional.pad(masks[0], (1, 0)).gather(1, own_sentence_ids.clamp_max(masks[0].shape[1]))
-        has_tokens = has_tokens & (own_sentence_ids <= masks[0].shape[1])
-        own_sentence_ids = own_sentence_ids.masked_fill(~has_tokens, 0)
-    level = next(level for level, mask in enumerate(masks) if mask.shape[1] <= t or mask.shape[1] == 1)
+    level = start_level(masks, t)
     num_nodes = masks[level].shape[1]
     nodes = torch.arange(t, device=query.device).expand(batch_size, num_heads, num_queries, t)
     is_kept = nodes < num_nodes
@@ -141,6 +142,18 @@ def search_tree(
         places, best = select_top_sentences(scores.masked_fill(~exists, -torch.inf), t)
         nodes, is_kept = in_order(candidates.gather(-1, places), best > -torch.inf)
     return in_order(nodes, is_kept)
+
+
+def existing(numbers: torch.Tensor, sentence_mask: torch.Tensor) -> torch.Tensor:
+    """The numbers [B, Q], from 1, with those set to 0 that no sentence of the mask [B, N] has."""
+    num_sentences = sentence_mask.shape[1]
+    exists = functional.pad(sentence_mask, (1, 0)).gather(1, numbers.clamp_max(num_sentences))
+    return numbers.masked_fill(~exists | (numbers > num_sentences), 0)
+
+
+def start_level(masks: Sequence[torch.Tensor], t: int) -> int:
+    """The lowest level of which all nodes can be kept."""
+    return next(level for level, mask in enumerate(masks) if mask.shape[1] <= t or mask.shape[1] == 1)
 
 
 def in_order(nodes: torch.Tensor, is_kept: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:

@@ -53,3 +53,8 @@ def kept_workspace(like: torch.Tensor) -> Workspace:
         return Workspace(like)
     workspaces = _kept.__dict__.setdefault("workspaces", {})
     return workspaces.setdefault(like.dtype, Workspace(like))
+
+
+def release_workspaces() -> None:
+    """Gives back the memory that this thread keeps for the next call."""
+    _kept.__dict__.clear()

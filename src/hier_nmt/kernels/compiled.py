@@ -1,0 +1,277 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""A compiled form of attention to selected sentences on the processor, for those who have a C++ compiler.
+
+    from hier_nmt.kernels.compiled import use_compiled_attention
+
+    use_compiled_attention()
+
+From then on `attention_kernel` "auto" and "grouped" use it on the processor, forward and backward, for float32 and, by
+way of float32, for half types; head widths must be multiples of 16. Setting the environment variable
+HIER_NMT_COMPILED_ATTENTION=1 does the same when the package is imported. Nothing needs it.
+
+Dimensions: B batch, H heads, Q queries, K keys, N sentences, E head width, C sentences read per query, t selected.
+"""
+
+import ctypes
+import hashlib
+import os
+import platform
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from ..models.compiled_form import CompiledForm, install_compiled_form
+from ..models.sentence_blocks import SentenceWords
+from ..models.sentence_tree import start_level
+
+SOURCE = Path(__file__).with_name("selected_attention.cpp")
+COMPILER_FLAGS = ["-std=c++17", "-O3", "-march=native", "-fPIC", "-fopenmp"]
+FUNCTIONS = (
+    "attend_forward",
+    "attend_backward",
+    "select_sentences",
+    "search_tree",
+    "relevance",
+    "relevance_gradients",
+)
+DTYPES = (torch.float32, torch.bfloat16, torch.float16)
+# Numbers of a vector in the compiled code.
+LANES = 16
+
+
+def use_compiled_attention() -> None:
+    """Compiles the code, unless that has been done before, and has "auto" and "grouped" use it.
+
+    The library is kept in the folder that the environment variable HIER_NMT_CACHE names, else in ~/.cache/hier_nmt.
+
+    Raises:
+        RuntimeError: there is no C++ compiler (the environment variable CXX, else g++), or it fails.
+    """
+    library()
+    install_compiled_form(
+        CompiledForm(is_usable, CompiledAttention.apply, search_all, search_tree, relevance, relevance_gradients)
+    )
+
+
+@cache
+def library() -> ctypes.CDLL:
+    """The compiled library, built if it is missing."""
+    path = library_path()
+    if not path.exists():
+        build(path)
+    # OpenMP is the one that PyTorch has loaded: two of them would fight for the cores.
+    found = ctypes.CDLL(str(path))
+    for name in FUNCTIONS:
+        getattr(found, name).restype = None
+    return found
+
+
+def library_path() -> Path:
+    """Where the library is kept: one file for each source, machine and PyTorch."""
+    cache_folder = os.environ.get("HIER_NMT_CACHE") or Path.home() / ".cache" / "hier_nmt"
+    about = [SOURCE.read_text(), *COMPILER_FLAGS, compiler(), torch.__version__, platform.machine(), processor()]
+    return Path(cache_folder) / f"selected_attention-{hashlib.sha256(repr(about).encode()).hexdigest()[:16]}.so"
+
+
+def compiler() -> str:
+    """The C++ compiler's command."""
+    return os.environ.get("CXX", "g++")
+
+
+def processor() -> str:
+    """The instructions that the processor knows, where the system tells."""
+    information = Path("/proc/cpuinfo")
+    lines = information.read_text().splitlines() if information.exists() else []
+    return next((line for line in lines if line.startswith(("flags", "Features"))), platform.processor())
+
+
+def build(path: Path) -> None:
+    """Compiles the library to `path`, which appears only when it is complete."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+        compiled, linked = Path(folder) / "code.o", Path(folder) / "code.so"
+        for command in (
+            [compiler(), *COMPILER_FLAGS, "-c", str(SOURCE), "-o", str(compiled)],
+            [compiler(), "-shared", str(compiled), "-o", str(linked)],
+        ):
+            try:
+                result = subprocess.run(command, capture_output=True, text=True, check=False)
+            except OSError as error:
+                raise RuntimeError(f"The C++ compiler {compiler()!r} cannot be run ({error}).") from error
+            if result.returncode:
+                raise RuntimeError(f"{' '.join(command)} failed:\n{result.stderr}")
+        linked.replace(path)
+
+
+class Plan(ctypes.Structure):
+    """`Plan` of the C++ source."""
+
+    _fields_ = [
+        *((name, ctypes.c_int64) for name in ("batch_size", "num_heads", "num_queries", "num_keys", "width")),
+        *((name, ctypes.c_int64) for name in ("num_choices", "num_numbers")),
+        *((name, ctypes.c_void_p) for name in ("numbers", "query_positions", "rank", "start", "length", "keys")),
+        ("scaling", ctypes.c_float),
+        ("dropout", ctypes.c_float),
+        ("seed", ctypes.c_uint64),
+    ]
+
+
+class Tree(ctypes.Structure):
+    """`Tree` of the C++ source."""
+
+    _fields_ = [
+        *((name, ctypes.c_int64) for name in ("batch_size", "num_heads", "num_queries", "width", "num_nodes")),
+        *((name, ctypes.c_int64) for name in ("num_levels", "start_level", "t")),
+        *((name, ctypes.c_void_p) for name in ("first_node", "keys", "masks", "own")),
+    ]
+
+
+def is_usable(query: torch.Tensor) -> bool:
+    """Whether the compiled form can take queries [B, H, Q, E] like these."""
+    return query.dtype in DTYPES and query.device.type == "cpu" and query.shape[-1] % LANES == 0
+
+
+def address(tensor: torch.Tensor | None) -> int | None:
+    """Where a contiguous tensor's numbers are."""
+    assert tensor is None or tensor.is_contiguous()
+    return None if tensor is None else tensor.data_ptr()
+
+
+def make_plan(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    numbers: torch.Tensor,
+    words: SentenceWords,
+    query_positions: torch.Tensor | None,
+    scaling: float,
+    dropout: Any,
+) -> Plan:
+    """What the compiled code is told besides the states. The tensors must outlive it."""
+    batch_size, num_heads, num_queries, width = query.shape
+    return Plan(
+        batch_size, num_heads, num_queries, key.shape[2], width, numbers.shape[-1], len(words.rank) // batch_size,
+        address(numbers), address(query_positions),
+        *(address(part) for part in (words.rank, words.start, words.length, words.keys)),
+        scaling, dropout.probability, dropout.seed,
+    )  # fmt: skip
+
+
+class CompiledAttention(torch.autograd.Function):
+    """What `GroupedAttention` of the models computes, with the same arguments."""
+
+    @staticmethod
+    def forward(ctx, query, key, value, scores, numbers, words, query_positions, scaling, dropout):  # type: ignore[no-untyped-def]
+        """Output [B, H, Q, E]."""
+        inputs = [some.contiguous() for some in (query, key, value, scores)]
+        numbers = numbers.contiguous()
+        query_positions = None if query_positions is None else query_positions.contiguous()
+        words = SentenceWords(*(part.contiguous() for part in words))
+        output = torch.empty_like(inputs[0], dtype=torch.float32)
+        normaliser = output.new_empty(output.shape[:3])
+        plan = make_plan(query, key, numbers, words, query_positions, scaling, dropout)
+        states = [*(some.float() for some in inputs), output, normaliser]
+        library().attend_forward(ctypes.byref(plan), *map(as_pointer, states), torch.get_num_threads())
+        output = output.to(query.dtype)
+        ctx.save_for_backward(*inputs, output, normaliser, numbers, query_positions, *words)
+        ctx.settings = (scaling, dropout)
+        return output
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx, grad_output):  # type: ignore[no-untyped-def]
+        """Gradients of query, key, value and scores."""
+        *states, numbers, query_positions, rank, start, length, row, keys = ctx.saved_tensors
+        query, key = states[:2]
+        plan = make_plan(
+            query, key, numbers, SentenceWords(rank, start, length, row, keys), query_positions, *ctx.settings
+        )
+        inputs = [some.float() for some in (*states, grad_output.contiguous())]
+        grads = [torch.empty_like(some) for some in inputs[:4]]
+        library().attend_backward(ctypes.byref(plan), *map(as_pointer, [*inputs, *grads]), torch.get_num_threads())
+        grads = [grad.to(some.dtype) for grad, some in zip(grads, states, strict=False)]
+        return *grads, None, None, None, None, None
+
+
+def as_pointer(tensor: torch.Tensor | None) -> ctypes.c_void_p:
+    """A pointer to the numbers of a contiguous tensor, or a null pointer."""
+    return ctypes.c_void_p(address(tensor))
+
+
+def search_all(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    sentence_mask: torch.Tensor,
+    t: int,
+    own_sentence_ids: torch.Tensor | None,
+    num_choosable: torch.Tensor | None,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """What `sentence_selection.search_all` gives back."""
+    batch_size, num_heads, num_queries, width = query.shape
+    states = [query.contiguous(), key.contiguous(), as_bytes(sentence_mask)]
+    limits = [None if limit is None else limit.contiguous() for limit in (own_sentence_ids, num_choosable)]
+    scores = query.new_empty(batch_size, num_heads, num_queries, t)
+    indices = torch.empty_like(scores, dtype=torch.int64)
+    sizes = (batch_size, num_heads, num_queries, key.shape[2], width, t)
+    call("select_sentences", sizes, [*states, *limits, indices, scores])
+    return indices, scores
+
+
+def search_tree(
+    query: torch.Tensor,
+    keys: Sequence[torch.Tensor],
+    masks: Sequence[torch.Tensor],
+    t: int,
+    own_sentence_ids: torch.Tensor | None,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """What `sentence_tree.search_tree` gives back."""
+    batch_size, num_heads, num_queries, width = query.shape
+    query, all_keys, all_masks = query.contiguous(), torch.cat(list(keys), dim=2), as_bytes(torch.cat(list(masks), 1))
+    own_sentence_ids = None if own_sentence_ids is None else own_sentence_ids.contiguous()
+    first_node = torch.tensor([0, *(mask.shape[1] for mask in masks)]).cumsum(0)
+    leaves = torch.empty(batch_size, num_heads, num_queries, t, dtype=torch.int64)
+    is_kept = torch.empty_like(leaves, dtype=torch.bool)
+    tree = Tree(
+        batch_size, num_heads, num_queries, width, all_keys.shape[2], len(masks), start_level(masks, t), t,
+        address(first_node), address(all_keys), address(all_masks), address(own_sentence_ids),
+    )  # fmt: skip
+    library().search_tree(ctypes.byref(tree), *map(as_pointer, [query, leaves, is_kept]), torch.get_num_threads())
+    return leaves, is_kept
+
+
+def relevance(query: torch.Tensor, key: torch.Tensor, indices: torch.Tensor) -> torch.Tensor:
+    """Scores [B, H, Q, C] of `relevance_of_selected`, whose arguments these are."""
+    states = [query.contiguous(), key.contiguous(), indices.contiguous()]
+    scores = query.new_empty(indices.shape)
+    call("relevance", sizes_of_relevance(query, key, indices), [*states, scores])
+    return scores
+
+
+def relevance_gradients(
+    query: torch.Tensor, key: torch.Tensor, indices: torch.Tensor, grad_scores: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Gradients of query [B, H, Q, E] and key [B, H, N, E] from that of the scores [B, H, Q, C]."""
+    states = [some.contiguous() for some in (query, key, indices, grad_scores)]
+    grads = torch.empty_like(states[0]), torch.empty_like(states[1])
+    call("relevance_gradients", sizes_of_relevance(query, key, indices), [*states, *grads])
+    return grads
+
+
+def sizes_of_relevance(query: torch.Tensor, key: torch.Tensor, indices: torch.Tensor) -> tuple[int, ...]:
+    """The sizes that the compiled `relevance` is told."""
+    return (query.shape[0] * query.shape[1], query.shape[2], key.shape[2], query.shape[3], indices.shape[3])
+
+
+def call(name: str, sizes: Sequence[int], tensors: Sequence[torch.Tensor | None]) -> None:
+    """Calls the compiled function of this name."""
+    getattr(library(), name)(*map(ctypes.c_int64, sizes), *map(as_pointer, tensors), torch.get_num_threads())
+
+
+def as_bytes(mask: torch.Tensor) -> torch.Tensor:
+    """A boolean mask as contiguous bytes."""
+    return mask.contiguous().view(torch.uint8)

@@ -1,0 +1,670 @@
+// Copyright 2026 The hier_nmt Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Attention to selected sentences and their selection on a processor, in float32: what grouped_attention.py and
+// sentence_selection.py compute with PyTorch, in one pass that stays in the first levels of the cache.
+//
+// Each (document, head) is the work of one thread, so nothing is written by two. Dimensions: B batch, H heads, Q queries,
+// K keys, E head width (a multiple of 16), N sentences, C sentences read per query.
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+namespace {
+
+constexpr int64_t LANES = 16;        // numbers of a vector
+constexpr int64_t PIECE = 2 * LANES;  // words of a sentence that are multiplied at one time
+constexpr int64_t ROWS = 8;           // queries that are multiplied at one time
+constexpr int64_t TILE = 64;          // queries that choose their sentences at one time
+constexpr float INFINITE = std::numeric_limits<float>::infinity();
+
+typedef float Vector __attribute__((vector_size(64)));
+typedef int32_t Integers __attribute__((vector_size(64)));
+
+inline Vector load(const float* from) {
+    Vector vector;
+    std::memcpy(&vector, from, sizeof(vector));
+    return vector;
+}
+
+inline void store(float* to, Vector vector) { std::memcpy(to, &vector, sizeof(vector)); }
+
+inline Vector broadcast(float number) { return number - Vector{}; }
+
+// The lanes in an order in which each of the first `half` meets the one that is `half` behind it.
+template <typename Lanes>
+inline Lanes folded(Lanes lanes, int half) {
+    switch (half) {
+        case 8: return __builtin_shufflevector(lanes, lanes, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7);
+        case 4: return __builtin_shufflevector(lanes, lanes, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11);
+        case 2: return __builtin_shufflevector(lanes, lanes, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13);
+        default: return __builtin_shufflevector(lanes, lanes, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14);
+    }
+}
+
+inline Vector larger(Vector left, Vector right) { return left > right ? left : right; }
+
+inline float largest(Vector vector) {
+    for (int half = LANES / 2; half; half /= 2) vector = larger(vector, folded(vector, half));
+    return vector[0];
+}
+
+inline float sum(Vector vector) {
+    for (int half = LANES / 2; half; half /= 2) vector += folded(vector, half);
+    return vector[0];
+}
+
+inline int32_t smallest(Integers integers) {
+    for (int half = LANES / 2; half; half /= 2) {
+        const Integers others = folded(integers, half);
+        integers = integers < others ? integers : others;
+    }
+    return integers[0];
+}
+
+// exp(x) for x <= 0 with a relative error of about 1e-7; exactly 0 where the result is below the normal numbers.
+inline Vector exponential(Vector x) {
+    const Vector bounded = x < -87.0f ? broadcast(-87.0f) : x;
+    const float rounder = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer
+    const Vector power = (bounded * 1.44269504f + rounder) - rounder;
+    const Vector rest = (bounded - power * 0.693359375f) + power * 2.12194440e-4f;
+    Vector series = broadcast(1.0f / 5040.0f);
+    series = series * rest + 1.0f / 720.0f;
+    series = series * rest + 1.0f / 120.0f;
+    series = series * rest + 1.0f / 24.0f;
+    series = series * rest + 1.0f / 6.0f;
+    series = series * rest + 0.5f;
+    series = series * rest + 1.0f;
+    series = series * rest + 1.0f;
+    const Integers exponent = (__builtin_convertvector(power, Integers) + 127) << 23;
+    Vector scale;
+    std::memcpy(&scale, &exponent, sizeof(scale));
+    return x < -87.0f ? Vector{} : series * scale;
+}
+
+// Products [ROWS][V * LANES] of the rows of E numbers with a matrix [E][PIECE].
+template <int V>
+inline void multiply_columns(const float* const* rows, const float* matrix, int64_t width, Vector (*products)[2]) {
+    Vector totals[ROWS][V] = {};
+    for (int64_t place = 0; place < width; ++place) {
+        Vector column[V];
+        for (int part = 0; part < V; ++part) column[part] = load(matrix + place * PIECE + part * LANES);
+        for (int row = 0; row < ROWS; ++row)
+            for (int part = 0; part < V; ++part) totals[row][part] += rows[row][place] * column[part];
+    }
+    for (int row = 0; row < ROWS; ++row)
+        for (int part = 0; part < V; ++part) products[row][part] = totals[row][part];
+}
+
+// Adds weights [ROWS][count] . words [count][width] to the first `num_rows` of the rows, which are multiplied by `factors` before.
+template <int R, int V>
+inline void add_words(float* const* rows, const float* factors, const float (*weights)[PIECE],
+                      const float* const* words, int64_t count, int64_t column) {
+    Vector totals[R][V];
+    for (int row = 0; row < R; ++row)
+        for (int part = 0; part < V; ++part)
+            totals[row][part] = load(rows[row] + column + part * LANES) * factors[row];
+    for (int64_t word = 0; word < count; ++word) {
+        Vector values[V];
+        for (int part = 0; part < V; ++part) values[part] = load(words[word] + column + part * LANES);
+        for (int row = 0; row < R; ++row)
+            for (int part = 0; part < V; ++part) totals[row][part] += weights[row][word] * values[part];
+    }
+    for (int row = 0; row < R; ++row)
+        for (int part = 0; part < V; ++part) store(rows[row] + column + part * LANES, totals[row][part]);
+}
+
+template <int V>
+inline void add_words_to_rows(float* const* rows, const float* factors, const float (*weights)[PIECE],
+                              const float* const* words, int64_t count, int64_t column, int64_t num_rows) {
+    int64_t row = 0;
+    for (; row + 4 <= num_rows; row += 4)
+        add_words<4, V>(rows + row, factors + row, weights + row, words, count, column);
+    for (; row < num_rows; ++row)
+        add_words<1, V>(rows + row, factors + row, weights + row, words, count, column);
+}
+
+void add_all_words(float* const* rows, const float* factors, const float (*weights)[PIECE], const float* const* words,
+                   int64_t count, int64_t width, int64_t num_rows) {
+    int64_t column = 0;
+    for (; column + 4 * LANES <= width; column += 4 * LANES)
+        add_words_to_rows<4>(rows, factors, weights, words, count, column, num_rows);
+    for (; column < width; column += LANES)
+        add_words_to_rows<1>(rows, factors, weights, words, count, column, num_rows);
+}
+
+// Adds weights^T [count][num_rows] . rows [num_rows][width] to sums [count][width].
+void add_rows_to_words(float* sums, const float (*weights)[PIECE], const float* const* rows, int64_t count,
+                       int64_t width, int64_t num_rows) {
+    for (int64_t word = 0; word < count; ++word)
+        for (int64_t column = 0; column < width; column += LANES) {
+            Vector total = load(sums + word * width + column);
+            for (int64_t row = 0; row < num_rows; ++row) total += weights[row][word] * load(rows[row] + column);
+            store(sums + word * width + column, total);
+        }
+}
+
+// The words' states as columns [width][PIECE], zeros behind the last.
+void transpose(float* columns, const float* const* words, int64_t count, int64_t width) {
+    for (int64_t place = 0; place < width; ++place) {
+        for (int64_t word = 0; word < count; ++word) columns[place * PIECE + word] = words[word][place];
+        for (int64_t word = count; word < PIECE; ++word) columns[place * PIECE + word] = 0.0f;
+    }
+}
+
+// 0 or 1 / (1 - probability), the same whenever it is asked for.
+struct Dropout {
+    float probability;
+    uint64_t seed;
+
+    float factor(int64_t head, int64_t query, int64_t key) const {
+        uint64_t mixed = seed + 0x9E3779B97F4A7C15ull * (uint64_t(head) << 40 ^ uint64_t(query) << 20 ^ uint64_t(key));
+        mixed = (mixed ^ mixed >> 30) * 0xBF58476D1CE4E5B9ull;
+        mixed = (mixed ^ mixed >> 27) * 0x94D049BB133111EBull;
+        const float uniform = float((mixed ^ mixed >> 31) >> 40) * 0x1p-24f;
+        return uniform < probability ? 0.0f : 1.0f / (1.0f - probability);
+    }
+};
+
+}  // namespace
+
+extern "C" {
+
+// What is attended to; see SentenceWords in sentence_blocks.py for the last five.
+struct Plan {
+    int64_t batch_size, num_heads, num_queries, num_keys, width, num_choices, num_numbers;
+    const int64_t* numbers;          // sentences read [B, H, Q, C], from 1; 0 is none
+    const int64_t* query_positions;  // [Q], or null
+    const int64_t* rank;
+    const int64_t* start;
+    const int64_t* length;
+    const int64_t* keys;
+    float scaling, dropout;
+    uint64_t seed;
+};
+
+}  // extern "C"
+
+namespace {
+
+// The pairs of one document and head, sorted by sentence.
+struct Pairs {
+    std::vector<int64_t> begin;  // of each number's pairs [1 + N + 1]
+    std::vector<int32_t> pair;   // query * C + choice
+
+    Pairs(const Plan& plan, int64_t head) : begin(plan.num_numbers + 1), pair() {
+        const int64_t count = plan.num_queries * plan.num_choices;
+        const int64_t* numbers = plan.numbers + head * count;
+        for (int64_t place = 0; place < count; ++place) ++begin[numbers[place] + 1];
+        for (int64_t number = 0; number < plan.num_numbers; ++number) begin[number + 1] += begin[number];
+        pair.resize(count);
+        std::vector<int64_t> next(begin.begin(), begin.end() - 1);
+        for (int64_t place = 0; place < count; ++place) pair[next[numbers[place]]++] = int32_t(place);
+    }
+};
+
+// Up to PIECE words of one sentence, and the queries that read them.
+struct Piece {
+    int64_t count;                // its words
+    int64_t index[PIECE];         // of each among the document's keys
+    int64_t first_pair, end_pair;
+};
+
+// Calls use(piece) for all pieces of all sentences of a document and head that somebody reads.
+template <typename Use>
+void for_each_piece(const Plan& plan, int64_t head, const Pairs& pairs, Use use) {
+    const int64_t document = head / plan.num_heads;
+    for (int64_t number = 1; number < plan.num_numbers; ++number) {
+        const int64_t rank = plan.rank[document * plan.num_numbers + number];
+        if (pairs.begin[number] == pairs.begin[number + 1] || rank >= plan.batch_size * plan.num_numbers) continue;
+        for (int64_t first = 0; first < plan.length[rank]; first += PIECE) {
+            Piece piece;
+            piece.count = std::min(PIECE, plan.length[rank] - first);
+            for (int64_t word = 0; word < piece.count; ++word)
+                piece.index[word] = plan.keys[plan.start[rank] + first + word] - document * plan.num_keys;
+            piece.first_pair = pairs.begin[number];
+            piece.end_pair = pairs.begin[number + 1];
+            use(piece);
+        }
+    }
+}
+
+// Up to ROWS of the queries that read a piece.
+struct Block {
+    int64_t count;
+    int32_t pair[ROWS], query[ROWS];
+
+    Block(const Plan& plan, const Pairs& pairs, const Piece& piece, int64_t first) {
+        count = std::min(ROWS, piece.end_pair - first);
+        for (int64_t row = 0; row < ROWS; ++row) {
+            pair[row] = pairs.pair[first + std::min(row, count - 1)];  // the last ones are not looked at
+            query[row] = int32_t(pair[row] / plan.num_choices);
+        }
+    }
+};
+
+// Logits [ROWS][PIECE] of a block; minus infinity for what may not be seen. Nothing is written behind the words' vectors.
+void logits_of(const Plan& plan, const Piece& piece, const Block& block, const float* queries, const float* columns,
+               Vector (*logits)[2]) {
+    const float* rows[ROWS];
+    for (int64_t row = 0; row < ROWS; ++row) rows[row] = queries + block.query[row] * plan.width;
+    piece.count > LANES ? multiply_columns<2>(rows, columns, plan.width, logits)
+                        : multiply_columns<1>(rows, columns, plan.width, logits);
+    for (int64_t row = 0; row < block.count; ++row) {
+        float* of_row = reinterpret_cast<float*>(logits[row]);
+        for (int64_t part = 0; part * LANES < piece.count; ++part) logits[row][part] *= plan.scaling;
+        for (int64_t word = piece.count; word % LANES; ++word) of_row[word] = -INFINITE;
+        if (plan.query_positions)
+            for (int64_t word = 0; word < piece.count; ++word)
+                if (piece.index[word] > plan.query_positions[block.query[row]]) of_row[word] = -INFINITE;
+    }
+}
+
+void drop(const Plan& plan, int64_t head, const Piece& piece, const Block& block, float (*weights)[PIECE]) {
+    const Dropout dropout{plan.dropout, plan.seed};
+    for (int64_t row = 0; row < block.count; ++row)
+        for (int64_t word = 0; word < piece.count; ++word)
+            weights[row][word] *= dropout.factor(head, block.query[row], piece.index[word]);
+}
+
+void attend_head(const Plan& plan, int64_t head, const float* query, const float* key, const float* value,
+                 const float* scores, float* output, float* normaliser) {
+    const int64_t width = plan.width;
+    query += head * plan.num_queries * width, output += head * plan.num_queries * width;
+    key += head * plan.num_keys * width, value += head * plan.num_keys * width;
+    scores += head * plan.num_queries * plan.num_choices, normaliser += head * plan.num_queries;
+    const Pairs pairs(plan, head);
+    std::vector<float> columns(width * PIECE), total(plan.num_queries, 0.0f);
+    float* most = normaliser;  // the largest logit so far
+    std::fill(most, most + plan.num_queries, -INFINITE);
+    std::fill(output, output + plan.num_queries * width, 0.0f);
+    for_each_piece(plan, head, pairs, [&](const Piece& piece) {
+        const float *keys[PIECE], *values[PIECE];
+        for (int64_t word = 0; word < piece.count; ++word) {
+            keys[word] = key + piece.index[word] * width;
+            values[word] = value + piece.index[word] * width;
+        }
+        transpose(columns.data(), keys, piece.count, width);
+        const int64_t num_parts = piece.count > LANES ? 2 : 1;
+        for (int64_t first = piece.first_pair; first < piece.end_pair; first += ROWS) {
+            const Block block(plan, pairs, piece, first);
+            Vector logits[ROWS][2];
+            logits_of(plan, piece, block, query, columns.data(), logits);
+            float factors[ROWS], weights[ROWS][PIECE], *outputs[ROWS];
+            for (int64_t row = 0; row < block.count; ++row) {
+                const int64_t place = block.query[row];
+                const float score = scores[block.pair[row]], before = most[place];
+                float here = largest(logits[row][0]);
+                if (num_parts == 2) here = std::max(here, largest(logits[row][1]));
+                const float now = std::max(before, here + score);
+                Vector sums = {};
+                for (int64_t part = 0; part < num_parts; ++part) {
+                    // Nothing seen so far: no difference of infinities.
+                    const Vector some = now == -INFINITE ? Vector{} : exponential(logits[row][part] + (score - now));
+                    store(weights[row] + part * LANES, some);
+                    sums += some;
+                }
+                factors[row] = before == -INFINITE ? 0.0f : std::exp(before - now);
+                total[place] = total[place] * factors[row] + sum(sums);
+                most[place] = now;
+                outputs[row] = output + place * width;
+            }
+            if (plan.dropout > 0.0f) drop(plan, head, piece, block, weights);
+            add_all_words(outputs, factors, weights, values, piece.count, width, block.count);
+        }
+    });
+    for (int64_t place = 0; place < plan.num_queries; ++place) {
+        const float factor = total[place] > 0.0f ? 1.0f / total[place] : 0.0f;
+        for (int64_t column = 0; column < width; ++column) output[place * width + column] *= factor;
+        normaliser[place] = total[place] > 0.0f ? most[place] + std::log(total[place]) : INFINITE;
+    }
+}
+
+struct States {
+    const float *query, *key, *value, *scores, *output, *normaliser, *grad_output;
+};
+
+struct Gradients {
+    float *query, *key, *value, *scores;
+};
+
+void head_gradients(const Plan& plan, int64_t head, States states, Gradients grads) {
+    const int64_t width = plan.width, of_queries = head * plan.num_queries, of_keys = head * plan.num_keys;
+    const float *query = states.query + of_queries * width, *grad_output = states.grad_output + of_queries * width;
+    const float *output = states.output + of_queries * width, *normaliser = states.normaliser + of_queries;
+    const float *key = states.key + of_keys * width, *value = states.value + of_keys * width;
+    const float* scores = states.scores + of_queries * plan.num_choices;
+    float *grad_query = grads.query + of_queries * width, *grad_scores = grads.scores + of_queries * plan.num_choices;
+    float *grad_key = grads.key + of_keys * width, *grad_value = grads.value + of_keys * width;
+    const Pairs pairs(plan, head);
+    std::vector<float> delta(plan.num_queries), key_columns(width * PIECE), value_columns(width * PIECE);
+    std::vector<float> key_sums(PIECE * width), value_sums(PIECE * width);
+    for (int64_t place = 0; place < plan.num_queries; ++place) {
+        Vector total = {};
+        for (int64_t column = place * width; column < (place + 1) * width; column += LANES)
+            total += load(grad_output + column) * load(output + column);
+        delta[place] = sum(total);
+    }
+    std::fill(grad_query, grad_query + plan.num_queries * width, 0.0f);
+    std::fill(grad_scores, grad_scores + plan.num_queries * plan.num_choices, 0.0f);
+    std::fill(grad_key, grad_key + plan.num_keys * width, 0.0f);
+    std::fill(grad_value, grad_value + plan.num_keys * width, 0.0f);
+    const float ones[ROWS] = {1.0f, 1.0f, 1.0f, 1.0f, 1.0f, 1.0f, 1.0f, 1.0f};
+    for_each_piece(plan, head, pairs, [&](const Piece& piece) {
+        const float *keys[PIECE], *values[PIECE];
+        for (int64_t word = 0; word < piece.count; ++word) {
+            keys[word] = key + piece.index[word] * width;
+            values[word] = value + piece.index[word] * width;
+        }
+        transpose(key_columns.data(), keys, piece.count, width);
+        transpose(value_columns.data(), values, piece.count, width);
+        std::fill(key_sums.begin(), key_sums.end(), 0.0f);
+        std::fill(value_sums.begin(), value_sums.end(), 0.0f);
+        const int64_t num_parts = piece.count > LANES ? 2 : 1;
+        for (int64_t first = piece.first_pair; first < piece.end_pair; first += ROWS) {
+            const Block block(plan, pairs, piece, first);
+            const float *queries[ROWS], *grads_of[ROWS];
+            float* query_grads[ROWS];
+            for (int64_t row = 0; row < ROWS; ++row) {
+                queries[row] = query + block.query[row] * width;
+                grads_of[row] = grad_output + block.query[row] * width;
+                query_grads[row] = grad_query + block.query[row] * width;
+            }
+            Vector logits[ROWS][2], grad_weights[ROWS][2];
+            logits_of(plan, piece, block, query, key_columns.data(), logits);
+            piece.count > LANES ? multiply_columns<2>(grads_of, value_columns.data(), width, grad_weights)
+                                : multiply_columns<1>(grads_of, value_columns.data(), width, grad_weights);
+            float weights[ROWS][PIECE], grad_logits[ROWS][PIECE], factors[ROWS][PIECE];
+            if (plan.dropout > 0.0f) {
+                std::fill(&factors[0][0], &factors[0][0] + ROWS * PIECE, 1.0f);
+                drop(plan, head, piece, block, factors);
+            }
+            for (int64_t row = 0; row < block.count; ++row) {
+                const int64_t place = block.query[row];
+                const float shift = scores[block.pair[row]] - normaliser[place];
+                Vector sums = {};
+                for (int64_t part = 0; part < num_parts; ++part) {
+                    Vector weight = exponential(logits[row][part] + shift), grad = grad_weights[row][part];
+                    Vector read = weight;
+                    if (plan.dropout > 0.0f) {
+                        const Vector factor = load(factors[row] + part * LANES);
+                        grad *= factor, read *= factor;
+                    }
+                    grad = weight * (grad - delta[place]);
+                    sums += grad;
+                    store(weights[row] + part * LANES, read);
+                    store(grad_logits[row] + part * LANES, grad * plan.scaling);
+                }
+                grad_scores[block.pair[row]] += sum(sums);
+            }
+            add_all_words(query_grads, ones, grad_logits, keys, piece.count, width, block.count);
+            add_rows_to_words(key_sums.data(), grad_logits, queries, piece.count, width, block.count);
+            add_rows_to_words(value_sums.data(), weights, grads_of, piece.count, width, block.count);
+        }
+        for (int64_t word = 0; word < piece.count; ++word) {
+            std::copy_n(key_sums.data() + word * width, width, grad_key + piece.index[word] * width);
+            std::copy_n(value_sums.data() + word * width, width, grad_value + piece.index[word] * width);
+        }
+    });
+}
+
+// The T best scores [length], the best first, and of equal ones the first: minus infinity and 0 where there are fewer.
+// Each lane keeps its own T best, which are merged in the end.
+template <int T>
+void best_of(const float* of_row, int64_t length, int64_t* indices, float* scores) {
+    Vector best[T];
+    Integers at[T] = {}, here;
+    for (int place = 0; place < T; ++place) best[place] = broadcast(-INFINITE);
+    for (int lane = 0; lane < LANES; ++lane) here[lane] = lane;
+    for (int64_t first = 0; first < length; first += LANES, here += int32_t(LANES)) {
+        Vector score = load(of_row + first);
+        Integers index = here;
+        for (int place = 0; place < T; ++place) {
+            const Integers is_above = score > best[place];
+            const Vector lower = is_above ? best[place] : score;
+            const Integers lower_index = is_above ? at[place] : index;
+            best[place] = is_above ? score : best[place];
+            at[place] = is_above ? index : at[place];
+            score = lower, index = lower_index;
+        }
+    }
+    for (int found = 0; found < T; ++found) {
+        const float most = largest(best[0]);
+        const Integers is_most = best[0] == most;
+        const int32_t index = smallest(is_most ? at[0] : Integers{} + INT32_MAX);
+        scores[found] = most, indices[found] = most > -INFINITE ? index : 0;
+        const Integers is_taken = is_most & (at[0] == index);
+        for (int place = 0; place + 1 < T; ++place) {
+            best[place] = is_taken ? best[place + 1] : best[place];
+            at[place] = is_taken ? at[place + 1] : at[place];
+        }
+        best[T - 1] = is_taken ? broadcast(-INFINITE) : best[T - 1];
+    }
+}
+
+// The same for any number t.
+void best_of_many(const float* of_row, int64_t length, int64_t t, int64_t* indices, float* scores) {
+    std::vector<int64_t> order(length);
+    for (int64_t index = 0; index < length; ++index) order[index] = index;
+    const int64_t count = std::min(t, length);
+    std::partial_sort(order.begin(), order.begin() + count, order.end(), [&](int64_t left, int64_t right) {
+        return of_row[left] > of_row[right] || (of_row[left] == of_row[right] && left < right);
+    });
+    for (int64_t place = 0; place < t; ++place) {
+        scores[place] = place < count ? of_row[order[place]] : -INFINITE;
+        indices[place] = scores[place] > -INFINITE ? order[place] : 0;
+    }
+}
+
+// The t best of scores [length], a multiple of LANES; the own sentence, if it may be chosen, before all others.
+void select_best(float* of_row, int64_t length, int64_t own_index, int64_t t, int64_t* indices, float* scores) {
+    const float own_score = own_index >= 0 && own_index < length ? of_row[own_index] : -INFINITE;
+    if (own_score > -INFINITE) of_row[own_index] = INFINITE;
+    switch (t) {
+        case 1: best_of<1>(of_row, length, indices, scores); break;
+        case 2: best_of<2>(of_row, length, indices, scores); break;
+        case 3: best_of<3>(of_row, length, indices, scores); break;
+        case 4: best_of<4>(of_row, length, indices, scores); break;
+        case 5: best_of<5>(of_row, length, indices, scores); break;
+        case 6: best_of<6>(of_row, length, indices, scores); break;
+        case 7: best_of<7>(of_row, length, indices, scores); break;
+        case 8: best_of<8>(of_row, length, indices, scores); break;
+        default: best_of_many(of_row, length, t, indices, scores);
+    }
+    if (own_score > -INFINITE) scores[0] = own_score;
+}
+
+void select_head(const float* query, const float* key, const uint8_t* sentence_mask, const int64_t* own,
+                 const int64_t* num_choosable, int64_t num_queries, int64_t num_sentences, int64_t width, int64_t t,
+                 int64_t* indices, float* scores) {
+    const float scaling = 1.0f / std::sqrt(float(width));
+    const int64_t num_pieces = (num_sentences + PIECE - 1) / PIECE, length = num_pieces * PIECE;
+    std::vector<float> columns(width * length), tile_scores(TILE * length), added(length, -INFINITE);
+    for (int64_t sentence = 0; sentence < num_sentences; ++sentence)
+        if (sentence_mask[sentence]) added[sentence] = 0.0f;
+    for (int64_t piece = 0; piece < num_pieces; ++piece) {
+        const float* sentences[PIECE];
+        const int64_t count = std::min(PIECE, num_sentences - piece * PIECE);
+        for (int64_t sentence = 0; sentence < count; ++sentence)
+            sentences[sentence] = key + (piece * PIECE + sentence) * width;
+        transpose(columns.data() + piece * width * PIECE, sentences, count, width);
+    }
+    for (int64_t first = 0; first < num_queries; first += TILE) {
+        const int64_t count = std::min(TILE, num_queries - first);
+        for (int64_t piece = 0; piece < num_pieces; ++piece)
+            for (int64_t block = 0; block < count; block += ROWS) {
+                const float* rows[ROWS];
+                for (int64_t row = 0; row < ROWS; ++row)
+                    rows[row] = query + (first + std::min(block + row, count - 1)) * width;
+                Vector products[ROWS][2];
+                multiply_columns<2>(rows, columns.data() + piece * width * PIECE, width, products);
+                for (int64_t row = 0; row < ROWS; ++row)
+                    for (int64_t part = 0; part < 2; ++part) {
+                        const int64_t place = piece * PIECE + part * LANES;
+                        store(tile_scores.data() + (block + row) * length + place,
+                              products[row][part] * scaling + load(added.data() + place));
+                    }
+            }
+        for (int64_t row = 0; row < count; ++row) {
+            float* of_row = tile_scores.data() + row * length;
+            const int64_t place = first + row;
+            if (num_choosable && num_choosable[place] < length)
+                std::fill(of_row + num_choosable[place], of_row + length, -INFINITE);
+            select_best(of_row, length, own ? own[place] - 1 : -1, t, indices + place * t, scores + place * t);
+        }
+    }
+}
+
+inline float product(const float* left, const float* right, int64_t width) {
+    Vector total = {};
+    for (int64_t place = 0; place < width; place += LANES) total += load(left + place) * load(right + place);
+    return sum(total);
+}
+
+// The nodes of a level that the search keeps, in ascending order.
+struct Beam {
+    int64_t count;
+    std::vector<int64_t> nodes;
+};
+
+// Goes down one level: of the children of the kept nodes that exist the t best stay, of equal ones the first.
+// own_node: a child that stays in any case, or -1.
+void descend(Beam& beam, const float* query, const float* keys, const uint8_t* mask, int64_t num_nodes, int64_t width,
+             int64_t t, int64_t own_node, std::vector<int64_t>& children, std::vector<float>& scores) {
+    int64_t count = 0;
+    for (int64_t kept = 0; kept < beam.count; ++kept)
+        for (int64_t child = 2 * beam.nodes[kept]; child < std::min(2 * beam.nodes[kept] + 2, num_nodes); ++child)
+            if (mask[child]) children[count++] = child;
+    if (count > t)
+        for (int64_t place = 0; place < count; ++place)
+            scores[place] = children[place] == own_node ? INFINITE
+                                                        : product(query, keys + children[place] * width, width);
+    while (count > t) {  // takes away the worst, of equal ones the last
+        int64_t worst = 0;
+        for (int64_t place = 1; place < count; ++place)
+            if (!(scores[place] > scores[worst])) worst = place;
+        std::copy(children.begin() + worst + 1, children.begin() + count, children.begin() + worst);
+        std::copy(scores.begin() + worst + 1, scores.begin() + count, scores.begin() + worst);
+        --count;
+    }
+    beam.count = count;
+    std::copy_n(children.begin(), count, beam.nodes.begin());
+}
+
+}  // namespace
+
+extern "C" {
+
+// The levels of a binary tree over the sentences, leaves first: keys [B, H, nodes of all levels, E] and masks
+// [B, nodes of all levels], in which level l begins at node `first_node[l]`.
+struct Tree {
+    int64_t batch_size, num_heads, num_queries, width, num_nodes, num_levels, start_level, t;
+    const int64_t* first_node;  // [levels + 1]
+    const float* keys;
+    const uint8_t* masks;
+    const int64_t* own;  // [B, Q], numbers from 1, or null
+};
+
+// Leaves [B, H, Q, t] that the walk keeps, ascending, 0 behind them; is_kept [B, H, Q, t] says where they end.
+void search_tree(const Tree* tree, const float* query, int64_t* leaves, uint8_t* is_kept, int num_threads) {
+    const int64_t t = tree->t;
+#pragma omp parallel for schedule(dynamic) num_threads(num_threads)
+    for (int64_t head = 0; head < tree->batch_size * tree->num_heads; ++head) {
+        const int64_t document = head / tree->num_heads;
+        const float* keys = tree->keys + head * tree->num_nodes * tree->width;
+        const uint8_t* masks = tree->masks + document * tree->num_nodes;
+        const int64_t* sizes = tree->first_node;
+        Beam beam{0, std::vector<int64_t>(t)};
+        std::vector<int64_t> children(2 * t);
+        std::vector<float> scores(2 * t);
+        for (int64_t place = 0; place < tree->num_queries; ++place) {
+            const float* of_query = query + (head * tree->num_queries + place) * tree->width;
+            const int64_t own = tree->own ? tree->own[document * tree->num_queries + place] - 1 : -1;
+            const int64_t top = sizes[tree->start_level];
+            beam.count = 0;
+            for (int64_t node = 0; node < sizes[tree->start_level + 1] - top && beam.count < t; ++node)
+                if (masks[top + node]) beam.nodes[beam.count++] = node;
+            for (int64_t level = tree->start_level - 1; level >= 0; --level)
+                descend(beam, of_query, keys + sizes[level] * tree->width, masks + sizes[level],
+                        sizes[level + 1] - sizes[level], tree->width, t, own < 0 ? -1 : own >> level, children, scores);
+            for (int64_t kept = 0; kept < t; ++kept) {
+                const int64_t to = (head * tree->num_queries + place) * t + kept;
+                is_kept[to] = kept < beam.count;
+                leaves[to] = kept < beam.count ? beam.nodes[kept] : 0;
+            }
+        }
+    }
+}
+
+// query [num_heads, Q, E] . key [num_heads, N, E] / sqrt(E) of the keys that indices [num_heads, Q, C] names.
+void relevance(int64_t num_heads, int64_t num_queries, int64_t num_keys, int64_t width, int64_t num_choices,
+               const float* query, const float* key, const int64_t* indices, float* scores, int num_threads) {
+    const float scaling = 1.0f / std::sqrt(float(width));
+#pragma omp parallel for num_threads(num_threads)
+    for (int64_t row = 0; row < num_heads * num_queries; ++row)
+        for (int64_t place = row * num_choices; place < (row + 1) * num_choices; ++place)
+            scores[place] =
+                scaling * product(query + row * width,
+                                  key + (row / num_queries * num_keys + indices[place]) * width, width);
+}
+
+// The gradients of `relevance`.
+void relevance_gradients(int64_t num_heads, int64_t num_queries, int64_t num_keys, int64_t width, int64_t num_choices,
+                         const float* query, const float* key, const int64_t* indices, const float* grad_scores,
+                         float* grad_query, float* grad_key, int num_threads) {
+    const float scaling = 1.0f / std::sqrt(float(width));
+#pragma omp parallel for schedule(dynamic) num_threads(num_threads)
+    for (int64_t head = 0; head < num_heads; ++head) {
+        std::fill_n(grad_query + head * num_queries * width, num_queries * width, 0.0f);
+        std::fill_n(grad_key + head * num_keys * width, num_keys * width, 0.0f);
+        for (int64_t row = head * num_queries; row < (head + 1) * num_queries; ++row)
+            for (int64_t place = row * num_choices; place < (row + 1) * num_choices; ++place) {
+                const float grad = scaling * grad_scores[place];
+                const int64_t of_key = (head * num_keys + indices[place]) * width;
+                for (int64_t column = 0; column < width; column += LANES) {
+                    float *to_query = grad_query + row * width + column, *to_key = grad_key + of_key + column;
+                    store(to_query, load(to_query) + grad * load(key + of_key + column));
+                    store(to_key, load(to_key) + grad * load(query + row * width + column));
+                }
+            }
+    }
+}
+
+void attend_forward(const Plan* plan, const float* query, const float* key, const float* value, const float* scores,
+                    float* output, float* normaliser, int num_threads) {
+#pragma omp parallel for schedule(dynamic) num_threads(num_threads)
+    for (int64_t head = 0; head < plan->batch_size * plan->num_heads; ++head)
+        attend_head(*plan, head, query, key, value, scores, output, normaliser);
+}
+
+void attend_backward(const Plan* plan, const float* query, const float* key, const float* value, const float* scores,
+                     const float* output, const float* normaliser, const float* grad_output, float* grad_query,
+                     float* grad_key, float* grad_value, float* grad_scores, int num_threads) {
+    const States states{query, key, value, scores, output, normaliser, grad_output};
+    const Gradients grads{grad_query, grad_key, grad_value, grad_scores};
+#pragma omp parallel for schedule(dynamic) num_threads(num_threads)
+    for (int64_t head = 0; head < plan->batch_size * plan->num_heads; ++head)
+        head_gradients(*plan, head, states, grads);
+}
+
+// The t best sentences of each query and their relevance: indices and scores [B, H, Q, t], 0 and minus infinity where
+// there is none. sentence_mask [B, N]: nonzero on sentences that may be chosen. own [B, Q]: numbers from 1 of sentences
+// that are always among the t, or null. num_choosable [B, Q]: only the first so many may be chosen, or null.
+void select_sentences(int64_t batch_size, int64_t num_heads, int64_t num_queries, int64_t num_sentences, int64_t width,
+                      int64_t t, const float* query, const float* key, const uint8_t* sentence_mask, const int64_t* own,
+                      const int64_t* num_choosable, int64_t* indices, float* scores, int num_threads) {
+#pragma omp parallel for schedule(dynamic) num_threads(num_threads)
+    for (int64_t head = 0; head < batch_size * num_heads; ++head) {
+        const int64_t document = head / num_heads, first_place = document * num_queries;
+        select_head(query + head * num_queries * width, key + head * num_sentences * width,
+                    sentence_mask + document * num_sentences, own ? own + first_place : nullptr,
+                    num_choosable ? num_choosable + first_place : nullptr, num_queries, num_sentences, width, t,
+                    indices + head * num_queries * t, scores + head * num_queries * t);
+    }
+}
+
+}  // extern "C"

@@ -1,0 +1,284 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The compiled form of attention to selected sentences equals the loops, in float32."""
+
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+import torch
+from references import (
+    scores_by_sentence,
+    select_by_relevance_reference,
+    selected_attention_reference,
+    traverse_tree_reference,
+)
+from tiny_models import SOURCES, tiny_model, window_inputs
+from torch.autograd import grad
+
+from hier_nmt.kernels import compiled
+from hier_nmt.models import grouped_attention
+from hier_nmt.models.compiled_form import compiled_form, install_compiled_form
+from hier_nmt.models.grouped_attention import Dropout
+from hier_nmt.models.selected_attention import attend_selected_sentences, is_grouped
+from hier_nmt.models.sentence_blocks import find_words
+from hier_nmt.models.sentence_selection import relevance_of_selected, select_by_relevance
+from hier_nmt.models.sentence_tree import traverse_tree
+
+HAS_COMPILER = shutil.which(compiled.compiler()) is not None
+DOCUMENTS = {
+    "uneven": [[1, 1, 1, 2, 3, 3, 3, 3, 4, 4]],
+    "one token": [[1]],
+    "empty sentences, in any order": [[5, 5, 2, 6, 2, 5]],
+    "padded batch": [[1, 1, 2, 2, 2, 3, 4], [1, 1, 1, 0, 0, 0, 0], [0, 0, 0, 1, 2, 2, 3], [0, 0, 0, 0, 0, 0, 0]],
+    "sentences of more than one piece": [[*[1] * 33, *[2] * 16, *[3] * 17, *[4] * 81, *[5] * 32]],
+    "more queries than a block": [[*[1] * 9, *[2] * 8, *[3] * 10]],
+}
+
+
+@pytest.fixture(autouse=True)
+def compiled_attention():
+    """Has the compiled form used, and takes it away again."""
+    if not HAS_COMPILER:
+        pytest.skip(f"there is no C++ compiler {compiled.compiler()}")
+    compiled.use_compiled_attention()
+    yield
+    install_compiled_form(None)
+
+
+def random_leaves(*shapes: tuple[int, ...]) -> list[torch.Tensor]:
+    torch.manual_seed(5)
+    return [torch.randn(shape).requires_grad_() for shape in shapes]
+
+
+def gradients(output: torch.Tensor, leaves: list[torch.Tensor]) -> tuple[torch.Tensor, ...]:
+    weighting = torch.linspace(-1, 2, output.numel()).view(output.shape).to(output.dtype)
+    total = (output.masked_fill(output == -torch.inf, 0) * weighting).sum()
+    if not total.requires_grad:  # nothing was read
+        return tuple(map(torch.zeros_like, leaves))
+    return grad(total, leaves, materialize_grads=True)
+
+
+def assert_equal(fast: torch.Tensor, slow: torch.Tensor, fast_leaves, slow_leaves) -> None:
+    """Values and gradients; the slow ones are in float64."""
+    close = {"rtol": 2e-5, "atol": 2e-5, "check_dtype": False}
+    torch.testing.assert_close(fast, slow, **close)
+    grads = [gradients(*some) for some in ((fast, fast_leaves), (slow, slow_leaves))]
+    torch.testing.assert_close(*grads, **close)
+
+
+# Attention
+
+
+@pytest.mark.parametrize("width", [16, 64, 80])
+@pytest.mark.parametrize("options", ["", "own", "causal", "own causal"])
+@pytest.mark.parametrize("ids", DOCUMENTS.values(), ids=DOCUMENTS)
+def test_attention_equals_the_dense_form_in_float64_in_values_and_gradients(ids, options, width):
+    ids = torch.tensor(ids)
+    (batch_size, num_keys), num_sentences = ids.shape, int(ids.max())
+    leaves = random_leaves(*[(batch_size, 2, num_keys, width)] * 3, (batch_size, 2, num_keys, 3))
+    indices = torch.rand(batch_size, 2, num_keys, max(num_sentences, 3)).argsort(-1)[..., :3]
+    is_filled = (indices < num_sentences) & (torch.rand(indices.shape) < 0.8)
+    given = {"own_sentence_ids": ids if "own" in options else None}
+    given["query_positions"] = torch.arange(num_keys) if "causal" in options else None
+    doubles = [leaf.detach().double().requires_grad_() for leaf in leaves]
+    fast, slow = (
+        attend_selected_sentences(
+            *some[:3], ids, indices.masked_fill(~is_filled, 0), some[3].masked_fill(~is_filled, -torch.inf),
+            **given, kernel=kernel,
+        )
+        for kernel, some in (("grouped", leaves), ("reference", doubles))
+    )  # fmt: skip
+    assert_equal(fast, slow, leaves, doubles)
+
+
+def test_the_compiled_form_is_what_is_used(monkeypatch):
+    monkeypatch.setattr(grouped_attention, "GroupedAttention", None)
+    ids = torch.tensor([[1, 1, 2]])
+    states = random_leaves(*[(1, 2, 3, 16)] * 3)
+    chosen = torch.zeros(1, 2, 3, 1, dtype=torch.int64), torch.zeros(1, 2, 3, 1)
+    for kernel in ("auto", "grouped"):
+        attend_selected_sentences(*states, ids, *chosen, kernel=kernel).sum().backward()
+    assert not is_grouped("auto", 3)
+    assert is_grouped("auto", 3, states[0])
+    assert not is_grouped("reference", 3, states[0])
+
+
+@pytest.mark.parametrize(("dtype", "width"), [(torch.float64, 16), (torch.float32, 24)])
+def test_other_types_and_widths_keep_the_form_in_pytorch(dtype, width):
+    assert compiled_form(torch.zeros(1, 1, 1, width, dtype=dtype)) is None
+    assert compiled_form(torch.zeros(1, 1, 1, 16)) is not None
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_half_types_are_computed_in_float32_and_stay_finite_where_nothing_is_read(dtype):
+    ids = torch.tensor([[1, 1, 1, 2, 2], [0, 0, 0, 0, 0]])
+    halves = [leaf.detach().to(dtype).requires_grad_() for leaf in random_leaves(*[(2, 2, 5, 16)] * 3)]
+    singles = [leaf.detach().float().requires_grad_() for leaf in halves]
+    indices = torch.randint(0, 2, (2, 2, 5, 1))
+    outputs = [
+        attend_selected_sentences(*some, ids, indices, indices.float(), kernel="grouped") for some in (halves, singles)
+    ]
+    assert outputs[0].dtype == dtype
+    assert (outputs[0][1] == 0).all()
+    grads = [gradients(output, leaves) for output, leaves in zip(outputs, (halves, singles), strict=True)]
+    torch.testing.assert_close(outputs[0], outputs[1].to(dtype))
+    torch.testing.assert_close(grads[0], tuple(some.to(dtype) for some in grads[1]), rtol=2e-2, atol=2e-2)
+
+
+def test_large_logits_and_scores_stay_finite():
+    ids = torch.tensor([[1, 1, 2, 2]])
+    query, key, value = random_leaves(*[(1, 1, 4, 16)] * 3)
+    chosen = torch.tensor([0, 1]).expand(1, 1, 4, 2), torch.tensor([300.0, -300.0]).expand(1, 1, 4, 2)
+    output = attend_selected_sentences(query * 100, key * 100, value, ids, *chosen, kernel="grouped")
+    slow = selected_attention_reference(*(part.double() for part in (query * 100, key * 100, value)), ids, *chosen)
+    torch.testing.assert_close(output, slow, rtol=1e-3, atol=1e-3, check_dtype=False)
+    assert all(torch.isfinite(part).all() for part in grad(output.sum(), (query, key, value)))
+
+
+# Dropout
+
+
+def attend_with_dropout(query, key, value, ids, dropout):
+    numbers, scores = torch.ones(*query.shape[:3], 1, dtype=torch.int64), torch.zeros(*query.shape[:3], 1)
+    return compiled.CompiledAttention.apply(query, key, value, scores, numbers, find_words(ids), None, 0.25, dropout)
+
+
+def test_dropout_drops_the_asked_share_of_weights_and_scales_the_others():
+    num_tokens = 256
+    ids = torch.ones(1, num_tokens, dtype=torch.int64)
+    query, key = (torch.zeros(1, 2, num_tokens, num_tokens) for _ in range(2))
+    value = torch.eye(num_tokens).expand(1, 2, -1, -1)  # so that outputs are weights
+    weights = attend_with_dropout(query, key, value, ids, Dropout(0.25, 7)) * num_tokens
+    kept = weights[weights > 0]
+    torch.testing.assert_close(kept, torch.full_like(kept, 4 / 3))
+    # 131,072 weights: the standard deviation of the share is 0.0012.
+    assert (weights == 0).float().mean().item() == pytest.approx(0.25, abs=0.006)
+    for left, right in ((weights[0, 0], weights[0, 1]), (weights[0, 0, :128], weights[0, 0, 128:])):
+        assert ((left == 0) & (right == 0)).float().mean().item() == pytest.approx(0.0625, abs=0.006)
+    other = attend_with_dropout(query, key, value, ids, Dropout(0.25, 8)) * num_tokens
+    assert ((weights == 0) & (other == 0)).float().mean().item() == pytest.approx(0.0625, abs=0.006)
+
+
+def test_the_backward_pass_drops_the_same_weights():
+    num_tokens, width = 40, 48
+    ids = torch.ones(1, num_tokens, dtype=torch.int64)
+    query, key, value = random_leaves(*[(1, 2, num_tokens, width)] * 3)
+    dropout = Dropout(0.4, 11)
+    output = attend_with_dropout(query, key, value, ids, dropout)
+    basis = torch.eye(num_tokens, width).expand(1, 2, -1, -1)
+    dropped, kept = (
+        attend_with_dropout(query, key, basis, ids, some)[..., :num_tokens] for some in (dropout, Dropout(0.0, 0))
+    )
+    factors = (dropped / kept).detach().double()
+    doubles = [leaf.detach().double().requires_grad_() for leaf in (query, key, value)]
+    weights = (doubles[0] @ doubles[1].transpose(2, 3) * 0.25).softmax(-1)
+    assert_equal(output, (weights * factors) @ doubles[2], (query, key, value), doubles)
+
+
+# Selection
+
+
+@pytest.mark.parametrize("t", [1, 2, 3, 4, 5, 6, 7, 8, 9, 40])
+@pytest.mark.parametrize("num_sentences", [1, 5, 16, 37])
+def test_selection_equals_the_loop_in_indices_scores_and_gradients(num_sentences, t):
+    batch_size, num_queries, width = 2, 11, 32
+    leaves = random_leaves((batch_size, 2, num_queries, width), (batch_size, 2, num_sentences, width))
+    doubles = [leaf.detach().double().requires_grad_() for leaf in leaves]
+    mask = torch.rand(batch_size, num_sentences) < 0.8
+    own = torch.randint(0, num_sentences + 1, (batch_size, num_queries))
+    choosable = torch.randint(0, num_sentences + 1, (batch_size, num_queries))
+    for limits in ({}, {"own_sentence_ids": own}, {"num_choosable": choosable}):
+        fast = scores_by_sentence(*select_by_relevance(*leaves, mask, t, **limits), num_sentences)
+        slow = select_by_relevance_reference(*doubles, mask, t, **limits)
+        assert_equal(fast, slow, leaves, doubles)
+
+
+@pytest.mark.parametrize("t", [1, 3, 8, 10])
+def test_of_equal_sentences_the_first_are_selected(t):
+    query, key = torch.ones(1, 1, 9, 16), torch.ones(1, 1, 70, 16)
+    key[:, :, [3, 20, 21, 40]] = 2.0
+    indices = select_by_relevance(query, key, torch.ones(1, 70, dtype=torch.bool), t)[0]
+    expected = [3, 20, 21, 40, 0, 1, 2, 4, 5, 6][:t]
+    assert indices.sort(-1).values.eq(torch.tensor(sorted(expected))).all()
+
+
+@pytest.mark.parametrize("selection", ["cumulative", "node"])
+@pytest.mark.parametrize("t", [1, 2, 3, 14])
+@pytest.mark.parametrize("num_sentences", [1, 2, 7, 13])
+def test_the_walk_down_the_tree_equals_the_loop(num_sentences, t, selection):
+    sizes = [num_sentences]
+    while sizes[-1] > 1:
+        sizes.append((sizes[-1] + 1) // 2)
+    leaves = random_leaves((2, 2, 5, 16), *[(2, 2, size, 16) for size in sizes])
+    doubles = [leaf.detach().double().requires_grad_() for leaf in leaves]
+    masks = [torch.arange(num_sentences) < torch.tensor([[num_sentences], [max(num_sentences - 3, 1)]])]
+    while masks[-1].shape[1] > 1:
+        padded = torch.nn.functional.pad(masks[-1], (0, masks[-1].shape[1] % 2))
+        masks.append(padded[:, 0::2] | padded[:, 1::2])
+    for own in (None, torch.randint(0, num_sentences + 2, (2, 5))):
+        indices, scores = traverse_tree(leaves[0], leaves[1:], masks, t, selection, own_sentence_ids=own)
+        is_filled = scores > -torch.inf
+        assert (indices.diff(dim=-1)[is_filled[..., 1:]] > 0).all()
+        fast = scores_by_sentence(indices, scores, num_sentences)
+        slow = traverse_tree_reference(doubles[0], doubles[1:], masks, t, selection, own)
+        assert_equal(fast, slow, leaves, doubles)
+
+
+def test_relevance_of_sentences_named_twice_adds_up_in_the_gradient():
+    leaves = random_leaves((2, 3, 5, 32), (2, 3, 4, 32))
+    doubles = [leaf.detach().double().requires_grad_() for leaf in leaves]
+    indices = torch.randint(0, 4, (2, 3, 5, 6))
+    fast, slow = (relevance_of_selected(*some, indices) for some in (leaves, doubles))
+    assert_equal(fast, slow, leaves, doubles)
+
+
+# The whole model, and building
+
+
+@pytest.mark.parametrize("attention", ["conditional", "hierarchical"])
+def test_a_model_computes_the_same_with_it_and_without(attention):
+    slots = {"encoder_self_attention": attention, "cross_attention": attention, "decoder_self_attention": "conditional"}
+    model = tiny_model(**slots, d_model=32, decoder_attention_heads=2)
+    model.float().train()
+    inputs = window_inputs(SOURCES, SOURCES)
+    losses = {}
+    for name in ("compiled", "not compiled"):
+        model.zero_grad()
+        losses[name] = model(**inputs).loss
+        losses[name].backward()
+        losses[f"{name} gradients"] = [weight.grad.clone() for weight in model.parameters() if weight.grad is not None]
+        install_compiled_form(None)
+    torch.testing.assert_close(losses["compiled"], losses["not compiled"], rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(losses["compiled gradients"], losses["not compiled gradients"], rtol=1e-4, atol=1e-5)
+
+
+def test_the_library_is_built_once(tmp_path, monkeypatch):
+    monkeypatch.setenv("HIER_NMT_CACHE", str(tmp_path))
+    path = compiled.library_path()
+    compiled.build(path)
+    assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
+    monkeypatch.setenv("CXX", "another-compiler")
+    assert compiled.library_path() != path
+
+
+def test_a_compiler_that_is_missing_or_fails_is_named(tmp_path, monkeypatch):
+    monkeypatch.setenv("CXX", "no-such-compiler")
+    with pytest.raises(RuntimeError, match="no-such-compiler"):
+        compiled.build(tmp_path / "library.so")
+    monkeypatch.setenv("CXX", "false")
+    with pytest.raises(RuntimeError, match=r"false .* failed"):
+        compiled.build(tmp_path / "library.so")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_environment_variable_has_it_used_from_the_import_on():
+    code = (
+        "import hier_nmt, torch; from hier_nmt.models.compiled_form import compiled_form;"
+        "print(compiled_form(torch.zeros(1, 1, 1, 16)) is not None)"
+    )
+    environment = {**os.environ, "HIER_NMT_COMPILED_ATTENTION": "1"}
+    result = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "True"
