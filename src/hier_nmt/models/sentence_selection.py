@@ -5,6 +5,9 @@
 Dimensions: B batch, N sentences, t sentences kept, H heads, Q queries, E head width.
 """
 
+import math
+from typing import NamedTuple
+
 import torch
 from torch.nn import functional
 
@@ -14,8 +17,8 @@ from .workspace import Workspace, kept_workspace
 # Scores held at one time by the search among all sentences, few enough for the processor's cache.
 SCORES_AT_ONCE = 2**18
 GROUPED_SCORES_AT_ONCE = 2**20
-# From so many sentences on, groups of so many are compared by their best before single ones are.
-MIN_GROUPED_SENTENCES, GROUP_SIZE = 512, 32
+# From so many sentences on, groups of them are compared by their best before single ones are.
+MIN_GROUPED_SENTENCES = 256
 
 
 def keep_top_t(scores: torch.Tensor, t: int) -> torch.Tensor:
@@ -169,10 +172,12 @@ def search_all(
     num_choosable: torch.Tensor | None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Indices and scores [B, H, Q, t] of `select_by_relevance`, whose arguments these are."""
-    at_once = SCORES_AT_ONCE if key.shape[2] < MIN_GROUPED_SENTENCES else GROUPED_SCORES_AT_ONCE
-    size = max(at_once // max(key.shape[:3].numel(), 1), 1)
-    not_a_sentence = query.new_zeros(sentence_mask.shape).masked_fill_(~sentence_mask, -torch.inf)
-    keys = (key * query.shape[-1] ** -0.5).flatten(0, 1).transpose(1, 2)  # [B H, E, N]
+    columns = Columns.of(key.shape[2], t, query)
+    at_once = SCORES_AT_ONCE if columns.group_size == 1 else GROUPED_SCORES_AT_ONCE
+    size = max(at_once // max(key.shape[:2].numel() * len(columns.sentences), 1), 1)
+    may_choose = columns.arrange(sentence_mask, 1)
+    not_a_sentence = query.new_zeros(may_choose.shape).masked_fill_(~may_choose, -torch.inf)
+    keys = columns.arrange(key * query.shape[-1] ** -0.5, 2).flatten(0, 1).transpose(1, 2)  # [B H, E, columns]
     workspace = kept_workspace(query)
     parts = []
     for start in range(0, max(query.shape[2], 1), size):
@@ -182,59 +187,89 @@ def search_all(
         scores = torch.bmm(some_queries, keys, out=scores).unflatten(0, key.shape[:2])
         own = None if own_sentence_ids is None else own_sentence_ids[:, some]
         choosable = None if num_choosable is None else num_choosable[:, some]
-        # The sum also turns negative zeros into zeros, which `top_indices` asks for.
+        # The sum also turns negative zeros into zeros, which `top_columns` asks for.
         scores += not_a_sentence[:, None, None, :]
-        parts.append(select_allowed(scores, t, own, choosable, workspace))
+        parts.append(select_allowed(scores, t, columns, own, choosable, workspace))
     indices, scores = (torch.cat(part, dim=2) for part in zip(*parts, strict=True))
     return indices, scores
+
+
+class Columns(NamedTuple):
+    """In which order the sentences are scored, so that groups of neighbours are quickly compared.
+
+    The scores [G, N / G] of such columns have a group of G neighbours below one another.
+
+    Attributes:
+        sentences: index of the sentence in each column; indices beyond the last sentence fill up the last group.
+        group_size: G, or 1 where single sentences are compared.
+    """
+
+    sentences: torch.Tensor
+    group_size: int
+
+    @classmethod
+    def of(cls, num_sentences: int, t: int, query: torch.Tensor) -> "Columns":
+        """The columns for N sentences of which t are to be found for queries like these."""
+        # As many groups as members of t groups.
+        group_size = 2 ** round(math.log2(max(num_sentences / t, 1)) / 2)
+        if num_sentences < MIN_GROUPED_SENTENCES or query.dtype != torch.float32:
+            group_size = 1
+        num_groups = -(-num_sentences // group_size)
+        numbers = torch.arange(num_groups * group_size, device=query.device)
+        return cls(numbers.view(num_groups, group_size).t().flatten(), group_size)
+
+    def arrange(self, states: torch.Tensor, dim: int) -> torch.Tensor:
+        """The states of the sentences in this order, zeros (or False) behind the last."""
+        if self.group_size == 1:
+            return states
+        missing = len(self.sentences) - states.shape[dim]
+        padding = states.new_zeros([missing if place == dim else size for place, size in enumerate(states.shape)])
+        return torch.cat([states, padding], dim).index_select(dim, self.sentences)
 
 
 def select_allowed(
     scores: torch.Tensor,
     t: int,
+    columns: Columns,
     own_sentence_ids: torch.Tensor | None,
     num_choosable: torch.Tensor | None,
     workspace: Workspace,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """The t best [B, H, Q, t] of the scores [B, H, Q, N], within what `select_by_relevance` is told to allow.
+    """The t best [B, H, Q, t] of the scores [B, H, Q, columns], within what `select_by_relevance` is told to allow.
 
     The scores of what is not allowed are overwritten.
     """
-    numbers = torch.arange(scores.shape[-1], device=scores.device)
     if num_choosable is not None:
-        scores.masked_fill_(numbers >= num_choosable[:, None, :, None], -torch.inf)
+        scores.masked_fill_(columns.sentences >= num_choosable[:, None, :, None], -torch.inf)
     ranked = scores
     if own_sentence_ids is not None:
-        is_own = (numbers == own_sentence_ids[:, None, :, None] - 1) & (scores > -torch.inf)
+        is_own = (columns.sentences == own_sentence_ids[:, None, :, None] - 1) & (scores > -torch.inf)
         ranked = scores.masked_fill(is_own, torch.inf)
     if t >= scores.shape[-1]:
-        indices = numbers.expand(scores.shape)
+        found = torch.arange(scores.shape[-1], device=scores.device).expand(scores.shape)
     else:
-        indices = top_indices(ranked, t, workspace)
-    best = scores.gather(-1, indices)
-    missing = (0, t - indices.shape[-1])
-    indices = functional.pad(indices.masked_fill(best == -torch.inf, 0), missing)
-    return indices, functional.pad(best, missing, value=-torch.inf)
+        found = top_columns(ranked, t, columns.group_size, workspace)
+    best = scores.gather(-1, found)
+    missing = (0, t - found.shape[-1])
+    indices = columns.sentences[found].masked_fill(best == -torch.inf, 0)
+    return functional.pad(indices, missing), functional.pad(best, missing, value=-torch.inf)
 
 
-def top_indices(scores: torch.Tensor, t: int, workspace: Workspace) -> torch.Tensor:
-    """Indices [..., t], in any order, of the t <= N highest scores [..., N]; of equal ones the first wins.
+def top_columns(scores: torch.Tensor, t: int, group_size: int, workspace: Workspace) -> torch.Tensor:
+    """Columns [..., t], in any order, of the t <= N highest scores [..., N]; of equal ones the first sentence wins.
 
     The scores must hold no negative zeros.
     """
     if scores.dtype != torch.float32:
         return scores.argsort(dim=-1, descending=True, stable=True)[..., :t]
-    num_groups = scores.shape[-1] // GROUP_SIZE
-    if scores.shape[-1] < MIN_GROUPED_SENTENCES or num_groups < t:
+    if group_size == 1:
         return top_by_keys(scores, t, workspace)
-    # The t best are members of the t groups with the best members.
-    padding = -scores.shape[-1] % GROUP_SIZE
-    grouped = functional.pad(scores, (0, padding), value=-torch.inf).unflatten(-1, (-1, GROUP_SIZE))
-    # In order, so that the first of equal ones stays the first.
-    groups = top_by_keys(grouped.amax(-1), t, workspace).sort(-1).values
-    candidates = grouped.gather(-2, groups[..., None].expand(*groups.shape, GROUP_SIZE)).flatten(-2)
-    places = top_by_keys(candidates, t, workspace)
-    return groups.gather(-1, places // GROUP_SIZE) * GROUP_SIZE + places % GROUP_SIZE
+    # The t best are members of the t groups with the best members, of equal groups the first.
+    grouped = scores.unflatten(-1, (group_size, -1))
+    groups = top_by_keys(grouped.amax(-2), t, workspace).sort(-1).values
+    members = grouped.transpose(-1, -2).gather(-2, groups[..., None].expand(*groups.shape, group_size)).flatten(-2)
+    places = top_by_keys(members, t, workspace)
+    return groups.gather(-1, places // group_size).add_(places % group_size, alpha=grouped.shape[-1])
 
 
 def top_by_keys(scores: torch.Tensor, t: int, workspace: Workspace) -> torch.Tensor:
@@ -251,12 +286,13 @@ def top_by_keys(scores: torch.Tensor, t: int, workspace: Workspace) -> torch.Ten
     last_first = torch.arange(num_scores - 1, -1, -1, device=scores.device)
     keys = workspace.take("keys", *bits.shape, dtype=torch.int64)
     keys.copy_(ordered).bitwise_left_shift_(num_bits).bitwise_or_(last_first)
-    found = []
-    for _ in range(t):
-        best = keys.amax(-1, keepdim=True)
-        found.append(num_scores - 1 - best.bitwise_and((1 << num_bits) - 1))
-        keys.scatter_(-1, found[-1], torch.iinfo(torch.int64).min)
-    return torch.cat(found, dim=-1)
+    found = keys.new_empty(*keys.shape[:-1], t)
+    for place in range(t):
+        best = found[..., place : place + 1]
+        torch.amax(keys, -1, keepdim=True, out=best)
+        best.bitwise_and_((1 << num_bits) - 1).neg_().add_(num_scores - 1)
+        keys.scatter_(-1, best, torch.iinfo(torch.int64).min)
+    return found
 
 
 def full_precision(states: torch.Tensor) -> torch.Tensor:
