@@ -513,7 +513,7 @@ void select_head(const float* query, const float* key, const uint8_t* sentence_m
             float* of_row = tile_scores.data() + row * length;
             const int64_t place = first + row;
             if (num_choosable && num_choosable[place] < length)
-                std::fill(of_row + num_choosable[place], of_row + length, -INFINITE);
+                std::fill(of_row + std::max<int64_t>(num_choosable[place], 0), of_row + length, -INFINITE);
             select_best(of_row, length, own ? own[place] - 1 : -1, t, indices + place * t, scores + place * t);
         }
     }

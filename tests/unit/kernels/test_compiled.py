@@ -189,7 +189,7 @@ def test_selection_equals_the_loop_in_indices_scores_and_gradients(num_sentences
     doubles = [leaf.detach().double().requires_grad_() for leaf in leaves]
     mask = torch.rand(batch_size, num_sentences) < 0.8
     own = torch.randint(0, num_sentences + 1, (batch_size, num_queries))
-    choosable = torch.randint(0, num_sentences + 1, (batch_size, num_queries))
+    choosable = torch.randint(-1, num_sentences + 1, (batch_size, num_queries))  # -1: padding, before all sentences
     for limits in ({}, {"own_sentence_ids": own}, {"num_choosable": choosable}):
         fast = scores_by_sentence(*select_by_relevance(*leaves, mask, t, **limits), num_sentences)
         slow = select_by_relevance_reference(*doubles, mask, t, **limits)
