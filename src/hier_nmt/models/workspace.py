@@ -34,7 +34,9 @@ class Workspace:
         size, dtype = math.prod(shape), dtype or self._dtype
         buffer = self._buffers.get((name, dtype))
         if buffer is None or len(buffer) < size:
-            buffer = torch.empty(size, dtype=dtype, device=self._device)
+            # A tensor made in inference mode could not be written to outside.
+            with torch.inference_mode(False):
+                buffer = torch.empty(size, dtype=dtype, device=self._device)
             if buffer.nbytes <= LARGEST_KEPT:
                 self._buffers[name, dtype] = buffer
         return buffer[:size].view(shape)
