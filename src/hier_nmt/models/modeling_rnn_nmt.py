@@ -44,9 +44,9 @@ class RNNNMTPreTrainedModel(PreTrainedModel):
         return False
 
     def _init_weights(self, module: nn.Module) -> None:
-        """Initialises as the base class does, and all recurrent layers as it does those of an LSTM."""
+        """Initialises as the base class does, and recurrent layers and cells by Xavier's uniform weights, no biases."""
         super()._init_weights(module)
-        if isinstance(module, (nn.GRU, nn.RNNCellBase)):
+        if isinstance(module, (nn.RNNBase, nn.RNNCellBase)):
             for name, parameter in module.named_parameters():
                 if "weight" in name:
                     init.xavier_uniform_(parameter)
