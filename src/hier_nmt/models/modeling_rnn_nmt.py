@@ -147,9 +147,9 @@ class RNNNMTEncoder(RNNNMTPreTrainedModel):
         self.layers = recurrent_layers(
             config.rnn_type,
             config.embedding_size,
+            config.hidden_size,
             config.encoder_layers,
-            hidden_size=config.hidden_size,
-            bidirectional=config.bidirectional,
+            config.bidirectional,
         )
         self.post_init()
 
