@@ -22,6 +22,7 @@ from .conditional_attention import ConditionalAttention, SentenceContextAttentio
 from .configuration_hier_nmt import HierNMTConfig
 from .cross_entropy import mean_cross_entropy
 from .document_structure import DocumentStructure, Sentences
+from .growing_cache import growing_cache
 from .model_outputs import (
     CHOSEN_SENTENCES,
     HierNMTEncoderOutput,
@@ -556,6 +557,10 @@ class HierNMTForConditionalGeneration(HierNMTPreTrainedModel, GenerationMixin):
         if self.config.pad_token_id is None or self.config.decoder_start_token_id is None:
             raise ValueError("Labels need a configuration with pad_token_id and decoder_start_token_id.")
         return shift_tokens_right(labels, self.config.pad_token_id, self.config.decoder_start_token_id)
+
+    def decoding_cache(self) -> EncoderDecoderCache:
+        """An empty cache for `generate(past_key_values=...)`, in which a step does not copy the whole translation."""
+        return growing_cache(self.config.decoder_layers)
 
     def prepare_inputs_for_generation(
         self,
