@@ -48,6 +48,7 @@ from .window_structure import (
     target_numbers,
     target_structure,
     token_mask,
+    without_padding_behind,
     written_sentences,
 )
 
@@ -589,12 +590,9 @@ class HierNMTForConditionalGeneration(HierNMTPreTrainedModel, GenerationMixin):
             next_sequence_length = input_ids.shape[1] - past_length if 0 < past_length < input_ids.shape[1] else None
         if decoder_attention_mask is None:
             decoder_attention_mask = self._left_padding_mask(input_ids)
-        sentence_ids = target_numbers(
-            input_ids, decoder_sentence_ids, self.config.separator_token_ids, decoder_attention_mask
-        )
-        paragraph_ids = target_numbers(
-            input_ids, decoder_paragraph_ids, self.config.paragraph_token_ids, decoder_attention_mask
-        )
+        mask = without_padding_behind(input_ids, self.config.pad_token_id, decoder_attention_mask)
+        sentence_ids = target_numbers(input_ids, decoder_sentence_ids, self.config.separator_token_ids, mask)
+        paragraph_ids = target_numbers(input_ids, decoder_paragraph_ids, self.config.paragraph_token_ids, mask)
         if isinstance(past_key_values, EncoderDecoderCache) and past_key_values.is_compileable:
             # Compiled code wants the same shape at every step: that of the whole static cache.
             layer: Any = past_key_values.self_attention_cache.layers[0]
