@@ -23,9 +23,10 @@ from transformers.utils.generic import can_return_tuple
 
 from .additive_attention import ATTENTIONS, SourceStates
 from .configuration_rnn_nmt import RNNNMTConfig
+from .cross_entropy import mean_cross_entropy
 from .recurrent_cache import DecoderState, RecurrentCache
 from .recurrent_layers import RNN_TYPES, last_states, recurrent_layers, run_over_tokens, take_step
-from .target_labels import mean_cross_entropy, shift_tokens_right
+from .target_labels import shift_tokens_right
 
 
 class RNNNMTPreTrainedModel(PreTrainedModel):
