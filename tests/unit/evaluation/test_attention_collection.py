@@ -27,7 +27,7 @@ def record(model, **options):
     return record_attention(model, VOCABULARY, SOURCE, TARGET, ENDS, **options)
 
 
-def outputs(model, start=0, stop=len(SOURCE)):
+def outputs(model, start=0, stop=None):
     """What the model itself says of the window, all at once."""
     rows = []
     for side, sentences in enumerate((SOURCE, TARGET)):
