@@ -20,7 +20,9 @@ from transformers.utils.output_capturing import OutputRecorder, capture_outputs
 
 from .conditional_attention import ConditionalAttention, SentenceContextAttention, SentencePooling
 from .configuration_hier_nmt import HierNMTConfig
+from .cross_entropy import mean_cross_entropy
 from .document_structure import DocumentStructure, Sentences
+from .growing_cache import growing_cache
 from .model_outputs import (
     CHOSEN_SENTENCES,
     HierNMTEncoderOutput,
@@ -32,6 +34,7 @@ from .model_outputs import (
 from .multi_head_attention import AttentionInputs, MultiHeadAttention, kept_with_cache
 from .positions import POSITION_ENCODINGS
 from .sentence_encoder import SentenceEncoder
+from .target_labels import shift_tokens_right
 from .transformer_layers import (
     CROSS_ATTENTIONS,
     DECODER_SELF_ATTENTIONS,
@@ -46,26 +49,9 @@ from .window_structure import (
     target_numbers,
     target_structure,
     token_mask,
+    without_padding_behind,
     written_sentences,
 )
-
-
-def shift_tokens_right(labels: torch.Tensor, pad_token_id: int, decoder_start_token_id: int) -> torch.Tensor:
-    """Decoder inputs [B, T] that go with the labels [B, T]: the start token, then all labels but the last."""
-    decoder_input_ids = labels.new_full(labels.shape, decoder_start_token_id)
-    decoder_input_ids[:, 1:] = labels[:, :-1]
-    return decoder_input_ids.masked_fill(decoder_input_ids == -100, pad_token_id)
-
-
-def mean_cross_entropy(
-    logits: torch.Tensor, labels: torch.Tensor, num_items_in_batch: torch.Tensor | int | None
-) -> torch.Tensor:
-    """Cross-entropy of the labels [B, T] under the logits [B, T, V]: its sum over `num_items_in_batch`, or the mean."""
-    if logits.dtype in (torch.float16, torch.bfloat16):
-        logits = logits.float()
-    labels = labels.to(logits.device)
-    total = nn.functional.cross_entropy(logits.flatten(0, 1), labels.flatten(), reduction="sum")
-    return total / ((labels != -100).sum() if num_items_in_batch is None else num_items_in_batch)
 
 
 def is_dropped(module: nn.Module, probability: float) -> bool:
@@ -567,6 +553,10 @@ class HierNMTForConditionalGeneration(HierNMTPreTrainedModel, GenerationMixin):
             raise ValueError("Labels need a configuration with pad_token_id and decoder_start_token_id.")
         return shift_tokens_right(labels, self.config.pad_token_id, self.config.decoder_start_token_id)
 
+    def decoding_cache(self) -> EncoderDecoderCache:
+        """An empty cache for `generate(past_key_values=...)`, in which a step does not copy the whole translation."""
+        return growing_cache(self.config.decoder_layers)
+
     def prepare_inputs_for_generation(
         self,
         input_ids: torch.LongTensor,
@@ -594,12 +584,9 @@ class HierNMTForConditionalGeneration(HierNMTPreTrainedModel, GenerationMixin):
             next_sequence_length = input_ids.shape[1] - past_length if 0 < past_length < input_ids.shape[1] else None
         if decoder_attention_mask is None:
             decoder_attention_mask = self._left_padding_mask(input_ids)
-        sentence_ids = target_numbers(
-            input_ids, decoder_sentence_ids, self.config.separator_token_ids, decoder_attention_mask
-        )
-        paragraph_ids = target_numbers(
-            input_ids, decoder_paragraph_ids, self.config.paragraph_token_ids, decoder_attention_mask
-        )
+        mask = without_padding_behind(input_ids, self.config.pad_token_id, decoder_attention_mask)
+        sentence_ids = target_numbers(input_ids, decoder_sentence_ids, self.config.separator_token_ids, mask)
+        paragraph_ids = target_numbers(input_ids, decoder_paragraph_ids, self.config.paragraph_token_ids, mask)
         if isinstance(past_key_values, EncoderDecoderCache) and past_key_values.is_compileable:
             # Compiled code wants the same shape at every step: that of the whole static cache.
             layer: Any = past_key_values.self_attention_cache.layers[0]

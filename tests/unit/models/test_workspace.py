@@ -38,11 +38,14 @@ def test_a_thread_keeps_its_memory_until_it_is_released():
     assert kept_workspace(LIKE) is not before
 
 
-def test_large_buffers_are_not_kept(monkeypatch):
+def test_large_buffers_are_given_back(monkeypatch):
     monkeypatch.setattr(workspace, "LARGEST_KEPT", 40)
     space = Workspace(LIKE)
-    assert space.take("a", 11).data_ptr() != space.take("a", 11).data_ptr()
-    assert space.take("b", 10).data_ptr() == space.take("b", 10).data_ptr()
+    large, small = space.take("a", 11), space.take("b", 10)
+    assert space.take("a", 11).data_ptr() == large.data_ptr()
+    space.give_back()
+    assert space.take("a", 11).data_ptr() != large.data_ptr()
+    assert space.take("b", 10).data_ptr() == small.data_ptr()
 
 
 def test_memory_first_used_in_inference_mode_can_be_used_in_training():
