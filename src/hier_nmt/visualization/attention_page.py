@@ -96,7 +96,9 @@ def _slot(name: str, slot: SlotRecord) -> dict[str, Any]:
     query, key = SLOT_SIDES[name]
     tokens, axes = slot.token_weights, _axes_of_means([slot.sentence_weights, slot.token_weights])
     if axes is None:
-        tokens, axes = None, _axes_of_means([slot.sentence_weights]) or (0, 1)
+        tokens, axes = None, _axes_of_means([slot.sentence_weights])
+    if axes is None:
+        axes = (0, 1)
     return {
         "title": SLOT_TITLES[name],
         "query": query,

@@ -109,8 +109,8 @@ class SlotRecord:
         sentence_weights: share of the attention of each sentence that goes to each sentence [L, H, M, N], the mean over
             its tokens.
         token_weights: attention weights [L, H, Q, K]; None in documents too long for it, and where encodings are read.
-        selected: sentences whose tokens each token reads [L, H, Q, t], -1 where a place is not filled; None in slots
-            that select none.
+        selected: sentences whose tokens each token reads [L, H, Q, t], in the order of the text, behind them -1 where
+            there are fewer; None in slots that select none.
         scores: relevance of those sentences, likewise.
         trees: walks down the trees, one record for each window.
     """
