@@ -66,7 +66,9 @@ def readings(ids: DocumentIds, config: Any, window_sentences: int) -> list[Readi
         ValueError: a sentence that is too long for the model, or windows that its tokenizers cannot make.
     """
     if ids.are_closed and window_sentences != 1:
-        raise ValueError(f"window_sentences={window_sentences} needs <sep> and <par> in the tokenizers; only 1 does not")
+        raise ValueError(
+            f"window_sentences={window_sentences} needs <sep> and <par> in the tokenizers; only 1 does not"
+        )
     lengths = [ids.lengths(0), ids.lengths(1)]
     limits = [getattr(config, f"max_{name}_tokens", None) for name in ("source", "target")]
     for side, name, limit in zip(lengths, ("source", "target"), limits, strict=True):
@@ -76,4 +78,6 @@ def readings(ids: DocumentIds, config: Any, window_sentences: int) -> list[Readi
         blocks = document_blocks(lengths[0], limits[0], lengths[1], limits[1])
         return [Reading(block, block.start) for block in blocks]
     windows = sliding_windows(len(lengths[0]), window_sentences)
-    return [Reading(fit_window(window, *lengths, *limits), window.stop - 1) for window in windows]
+    return [
+        Reading(fit_window(window, lengths[0], lengths[1], limits[0], limits[1]), window.stop - 1) for window in windows
+    ]

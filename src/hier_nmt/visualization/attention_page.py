@@ -13,8 +13,17 @@ from typing import Any
 
 import numpy as np
 
-from .attention_records import SLOT_SIDES, SLOT_TITLES, AttentionRecord, SlotRecord, TokenRow, TreeRecord
-from .labels import WORD_START
+from .attention_records import (
+    SENTENCE_MARKS,
+    SLOT_SIDES,
+    SLOT_TITLES,
+    WORD_START,
+    AttentionRecord,
+    SlotRecord,
+    TokenRow,
+    TreeRecord,
+)
+from .labels import CONTINUATION, word_labels
 
 # Numbers of one array that a page holds. Of larger arrays it has the means over heads, then over layers.
 LARGEST_ARRAY = 2**22
@@ -84,12 +93,15 @@ def _side(side: TokenRow) -> dict[str, Any]:
 
 
 def _words(side: TokenRow) -> Iterator[dict[str, Any]]:
-    """Each token as it stands in running text, and whether a space is before it and whether it closes a sentence."""
+    """Each token as it stands in running text, and whether a space is before it, whether it closes a sentence and
+    whether it goes on with a word."""
     has_marks = any(WORD_START in token for token in side.tokens)
-    for token in side.tokens:
-        is_end = token in ("<s>", "</s>", "<sep>", "<par>")
+    for token, label in zip(side.tokens, word_labels(side.tokens), strict=True):
+        is_end = token in SENTENCE_MARKS
         text = token.removeprefix(WORD_START) if has_marks else token
-        yield {"text": text or "\u2423", "space": is_end or not has_marks or text != token, "end": is_end}
+        has_space = is_end or not has_marks or text != token
+        goes_on = label.startswith(CONTINUATION)
+        yield {"text": text or "\u2423", "space": has_space, "end": is_end, "goes_on": goes_on}
 
 
 def _slot(name: str, slot: SlotRecord) -> dict[str, Any]:

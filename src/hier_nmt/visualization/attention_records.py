@@ -14,6 +14,10 @@ from pathlib import Path
 
 import numpy as np
 
+# What tokenizers begin words with.
+WORD_START = "\u2581"
+# Tokens that are no text: what closes sentences, and what stands before the first word.
+SENTENCE_MARKS = ("<s>", "</s>", "<sep>", "<par>")
 FILE_FORMAT = "hier_nmt attention 1"
 # Whose tokens read, and whose are read. `target` is what is written, `prefix` what the decoder has before it: the same
 # tokens, one place later.
@@ -33,7 +37,6 @@ SLOT_TITLES = {
 }
 # Of the sentences of which side the poolings of a slot are encodings.
 POOLING_SIDES = {"encoder": "source", "cross": "source", "decoder": "prefix"}
-_WORD_START = "\u2581"
 
 
 @dataclass(frozen=True)
@@ -60,9 +63,9 @@ class TokenRow:
     def sentence(self, index: int) -> str:
         """The text of a sentence, without the tokens that close it or start the document."""
         places = np.flatnonzero(self.sentence_ids == index)
-        words = [self.tokens[place] for place in places if self.tokens[place] not in ("<s>", "</s>", "<sep>", "<par>")]
-        has_marks = any(_WORD_START in token for token in self.tokens)
-        return ("" if has_marks else " ").join(words).replace(_WORD_START, " ").strip()
+        words = [self.tokens[place] for place in places if self.tokens[place] not in SENTENCE_MARKS]
+        has_marks = any(WORD_START in token for token in self.tokens)
+        return ("" if has_marks else " ").join(words).replace(WORD_START, " ").strip()
 
     def places(self, sentences: Sequence[int] | None) -> np.ndarray:
         """Indices of the tokens of these sentences; None means of all.

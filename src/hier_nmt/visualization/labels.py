@@ -9,6 +9,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from .attention_records import SENTENCE_MARKS, WORD_START
+
 try:
     from matplotlib import font_manager
     from matplotlib.ft2font import FT2Font
@@ -17,9 +19,10 @@ except ImportError:
 
 logger = logging.getLogger(__name__)
 
-WORD_START = "\u2581"
 # Put before a piece that goes on with a word, in languages that write spaces.
 CONTINUATION = "\u00b7"
+# The label of a mark of a word's start that is a token by itself.
+_ALONE = "\u2423"
 _FIRST_FAMILIES = ("DejaVu Sans", "DejaVu Sans Mono")
 
 
@@ -48,6 +51,20 @@ def word_labels(tokens: Sequence[str]) -> list[str]:
     """
     has_marks = any(WORD_START in token for token in tokens)
     return [_word_label(token, has_marks) for token in tokens]
+
+
+def whole_words(labels: Sequence[str]) -> list[str]:
+    """For each of the labels that `word_labels` gave, the word that it is a piece of."""
+    words: list[str] = []
+    numbers = []
+    for label in labels:
+        goes_on = label.startswith(CONTINUATION) and words and words[-1] not in SENTENCE_MARKS
+        if goes_on:
+            words[-1] = words[-1].removeprefix(_ALONE) + label.removeprefix(CONTINUATION)
+        else:
+            words.append(label)
+        numbers.append(len(words) - 1)
+    return [words[number] for number in numbers]
 
 
 class Lettering:
@@ -109,7 +126,7 @@ def _width(character: str) -> int:
 
 def _word_label(token: str, has_marks: bool) -> str:
     if token.startswith(WORD_START):
-        return token[1:] or "\u2423"
+        return token[1:] or _ALONE
     if not has_marks or not token[:1].isalnum() or unicodedata.east_asian_width(token[0]) in "WF":
         return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in token)
     return CONTINUATION + token

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .attention_records import SLOT_TITLES, AttentionRecord, TreeRecord
+from .attention_records import SLOT_TITLES, AttentionRecord, TokenRow, TreeRecord
 from .figures import new_figure, save_figure
-from .labels import CONTINUATION, Lettering, word_labels
+from .labels import CONTINUATION, Lettering, whole_words, word_labels
 
 _KEPT, _DROPPED, _EDGE = "#c6dbef", "#d9d9d9", "#4a6a8a"
 _INCHES_OF_NODE, _INCHES_OF_LEVEL = 1.15, 0.95
@@ -70,9 +70,8 @@ def plot_tree_walk(
     for node in nodes:
         _draw_node(axes, node, places, record, slot, tree, lettering)
     side = record.query_side(slot)
-    word = word_labels(side.tokens)[query]
     title = (
-        f"{record.title}: how {word!r} (sentence {side.sentence_ids[query] + 1}) finds its sentences\n"
+        f"{record.title}: how {_named(side, query)} (sentence {side.sentence_ids[query] + 1}) finds its sentences\n"
         f"{SLOT_TITLES[slot]}, layer {layer + 1} of {num_layers}, head {head + 1} of {num_heads}"
     )
     figure.suptitle(title, fontsize=9, family=Lettering([title]).families)
@@ -83,7 +82,8 @@ def plot_tree_walk(
 def find_token(
     record: AttentionRecord, slot: str, word: str | None = None, sentences: Sequence[int] | None = None
 ) -> int:
-    """The place, among the tokens that read in the slot, of the first that is the word, or part of one.
+    """The place, among the tokens that read in the slot, of the first with which the word begins, or which is a part of
+    a word itself.
 
     Args:
         record: what was read.
@@ -96,12 +96,14 @@ def find_token(
     """
     record.slot(slot)
     side = record.query_side(slot)
-    words = word_labels(side.tokens)
+    pieces = word_labels(side.tokens)
+    words = whole_words(pieces)
     places = side.places(sentences).tolist()
-    for place in places:
-        if word in (None, words[place], words[place].removeprefix(CONTINUATION)):
-            return place
-    raise ValueError(f"there is no token {word!r} among {' '.join(words[place] for place in places[:20])}")
+    for names in (words, pieces, [piece.removeprefix(CONTINUATION) for piece in pieces]):
+        for place in places:
+            if word in (None, names[place]):
+                return place
+    raise ValueError(f"there is no word {word!r} among {' '.join(pieces[place] for place in places[:20])}")
 
 
 def find_walk(record: AttentionRecord, slot: str, query: int) -> tuple[TreeRecord, int]:
@@ -201,6 +203,13 @@ def _draw_node(
     colour = "black" if node.is_kept else "gray"
     label = f"{first + 1}\n{wrapped}"
     axes.text(x, y - 0.3, label, ha="center", va="top", fontsize=6, color=colour, family=lettering.families)
+
+
+def _named(side: TokenRow, place: int) -> str:
+    """A token for a title, with the word that it is a piece of."""
+    piece = word_labels(side.tokens)[place]
+    word = whole_words(word_labels(side.tokens))[place]
+    return f"{word!r}" if piece == word else f"{piece!r} of {word!r}"
 
 
 def _score(value: float, sign: str = "") -> str:

@@ -11,6 +11,7 @@ import pytest
 pytest.importorskip("matplotlib")
 
 from hier_nmt.visualization import attention_plots, labels
+from hier_nmt.visualization.attention_figures import KINDS, View, default_slot, draw
 from hier_nmt.visualization.attention_page import page, page_data, write_attention_page
 from hier_nmt.visualization.attention_plots import (
     plot_pooling,
@@ -27,7 +28,14 @@ from hier_nmt.visualization.attention_records import (
     load_record,
     save_record,
 )
-from hier_nmt.visualization.tree_plots import Node, find_walk, node_places, plot_tree_walk, scored_nodes
+from hier_nmt.visualization.tree_plots import (
+    Node,
+    find_token,
+    find_walk,
+    node_places,
+    plot_tree_walk,
+    scored_nodes,
+)
 
 SOURCE = ("▁The", "▁tru", "nk", "▁.", "<sep>", "▁It", "<par>", "▁你好", "</s>")
 TARGET = ("▁La", "<sep>", "▁Il", "<par>", "▁<b>&", "</s>")
@@ -136,6 +144,41 @@ def test_labels_show_where_words_go_on() -> None:
     assert labels.word_labels(SOURCE[:5]) == ["The", "tru", "·nk", ".", "<sep>"]
     assert labels.word_labels(["▁", "zoo", "▁你", "好", "\n"]) == ["␣", "·zoo", "你", "好", "\\n"]
     assert labels.word_labels(["the", "nk"]) == ["the", "nk"]
+
+
+def test_pieces_know_their_word() -> None:
+    pieces = labels.word_labels(["▁tru", "n", "k", "▁", "zoo", "▁.", "<sep>", "Ab", "▁b"])
+    words = ["trunk", "trunk", "trunk", "zoo", "zoo", ".", "<sep>", "·Ab", "b"]
+    assert labels.whole_words(pieces) == words
+    assert labels.whole_words([]) == []
+
+
+def test_a_token_is_found_by_its_word_before_its_piece() -> None:
+    side = TokenRow(("▁fan", "<sep>", "▁f", "an", "▁an"), np.array([0, 0, 1, 1, 1]))
+    one = AttentionRecord("", {"source": side}, {"encoder": SlotRecord(weights(1, 1, 2, 2))})
+    assert find_token(one, "encoder", "fan") == 0
+    assert find_token(one, "encoder", "fan", [1]) == 2
+    assert find_token(one, "encoder", "an") == 4
+    assert find_token(one, "encoder", "·an") == 3
+    assert find_token(one, "encoder", None, [1]) == 2
+    with pytest.raises(ValueError, match="there is no word 'tan' among f ·an an"):
+        find_token(one, "encoder", "tan", [1])
+
+
+def test_the_slot_that_is_shown_by_default_has_what_is_shown() -> None:
+    assert [default_slot(record(), kind) for kind in KINDS] == ["cross", "cross", "cross", *["encoder"] * 3]
+    dense = AttentionRecord("", record().sides, {"cross": record().slots["cross"]})
+    assert {default_slot(dense, kind) for kind in KINDS} == {"cross"}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_is_written(tmp_path, kind) -> None:
+    path = tmp_path / ("a.html" if kind == "page" else "a.svg")
+    view = View(
+        default_slot(record(), kind), 0, 0, None if kind == "page" else [1, 2], "It" if kind == "tree" else None
+    )
+    draw(path, record(), kind, view)
+    assert path.stat().st_size > 1000
 
 
 def test_long_labels_are_cut_by_the_places_they_take() -> None:
@@ -270,14 +313,6 @@ def test_figures_are_written_in_the_form_that_their_ending_names(tmp_path, endin
     assert [one.name for one in path.parent.iterdir()] == [path.name]
 
 
-def test_every_figure_can_be_written(tmp_path) -> None:
-    plot_sentence_map(tmp_path / "a.png", long_record())
-    plot_selected_sentences(tmp_path / "b.png", record())
-    plot_pooling(tmp_path / "c.png", record())
-    plot_tree_walk(tmp_path / "d.png", record(), "encoder", 5)
-    assert len(list(tmp_path.iterdir())) == 4
-
-
 def test_the_page_needs_no_network_and_holds_what_was_recorded(tmp_path) -> None:
     write_attention_page(tmp_path / "a.html", record())
     text = (tmp_path / "a.html").read_text(encoding="utf-8")
@@ -287,6 +322,8 @@ def test_the_page_needs_no_network_and_holds_what_was_recorded(tmp_path) -> None
     assert "<" not in content
     data = json.loads(content)
     assert [word["text"] for word in data["sides"]["target"]["words"]] == ["La", "<sep>", "Il", "<par>", "<b>&", "</s>"]
+    goes_on = [word["goes_on"] for word in data["sides"]["source"]["words"]]
+    assert goes_on == [token == "nk" for token in SOURCE]
     packed = data["slots"]["cross"]["token_weights"]
     assert packed["shape"] == [2, 2, 6, 9]
     values = np.frombuffer(base64.b64decode(packed["base64"]), "<u2").reshape(packed["shape"]) / packed["scale"]
