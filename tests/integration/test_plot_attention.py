@@ -1,5 +1,7 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
+from pathlib import Path
+
 import pytest
 from training_scripts import run, script
 from word_translation import word_tokenizer
@@ -49,6 +51,18 @@ def test_plot_attention_reads_documents_with_their_translations(
     capsys.readouterr()
     assert run(plot_attention, monkeypatch, *options, "--document", 3) == 1
     assert "there is no document 3" in capsys.readouterr().err
+    Path(corpus).write_text('{"id": "one", "paragraphs": [{"en": ["A."], "fr": ["a.", "b."]}]}')
+    assert run(plot_attention, monkeypatch, *options) == 1
+    assert "uneven sentence lists" in capsys.readouterr().err
+    Path(corpus).write_text('{"id": "one", "paragraphs": [{"en": ["A."]}]}')
+    assert run(plot_attention, monkeypatch, *options) == 0
+    assert load_record(kept).sides["source"].sentence(0) == "A ."
+
+
+def test_plot_attention_lets_the_model_translate_anew(repository, checkpoint, corpus, tmp_path, monkeypatch) -> None:
+    plot_attention = script(repository, "plot_attention")
+    kept = tmp_path / "a.npz"
+    options = [corpus, "--model", checkpoint, "--output", tmp_path / "a.html", "--record", kept]
     assert run(plot_attention, monkeypatch, *options, "--document", 2, "--anew", "--title", "new") == 0
     assert load_record(kept).title == "new"
     assert load_record(kept).sides["target"].sentence(0) != "e ."

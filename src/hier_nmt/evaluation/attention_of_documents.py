@@ -7,6 +7,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ..data.corpora import read_json_lines
+from ..data.documents import ParallelDocument
 from ..data.formats.document_file import UnitDocument
 from ..data.formats.registry import format_of, read_document_file
 from ..data.text_files import read_text
@@ -51,13 +53,31 @@ def document_of_file(path: str | Path, number: int, source_language: str, target
         ValueError: the file is broken (`CorpusError`), or has no such document.
         OSError: it cannot be read.
     """
-    if format_of(path) == "text":
+    languages = source_language, target_language
+    kind = format_of(path)
+    if kind == "text":
         documents = [document_of_text(read_text(path), source_language)]
+    elif kind == "json-lines":
+        documents = _documents_of_json_lines(path, *languages)
     else:
-        documents = [_document(one) for one in read_document_file(path, source_language, target_language).documents]
+        documents = [_document(one) for one in read_document_file(path, *languages, kind).documents]
     if not 1 <= number <= len(documents):
         raise ValueError(f"there is no document {number} in {path}, which has {len(documents)}")
     return documents[number - 1]
+
+
+def _documents_of_json_lines(path: str | Path, source_language: str, target_language: str) -> list[DocumentText]:
+    """The documents of a file of JSON lines, with the translations of those that have one."""
+    languages = source_language, target_language
+    alone = [_document(one) for one in read_document_file(path, *languages, "json-lines").documents]
+    documents = []
+    for document, parallel in zip(alone, read_json_lines(path, *languages), strict=True):
+        if isinstance(parallel, ParallelDocument):
+            document = DocumentText(parallel.source_paragraphs, parallel.target_sentences)
+        elif parallel.kind != "missing key":
+            raise parallel
+        documents.append(document)
+    return documents
 
 
 def _document(document: UnitDocument) -> DocumentText:

@@ -26,6 +26,12 @@ FEW_SENTENCES = 14
 SHOWN_POOLED = 24
 _LABEL_WIDTH, _SENTENCE_WIDTH, _LINE_WIDTH = 16, 30, 92
 _BOUNDARY = "tab:orange"
+# What the frames of selected sentences are, in the slots that select.
+_FRAMED = {
+    "encoder": "selected sentences (framed: the own one)",
+    "decoder": "selected sentences (framed: the own one, which is always read)",
+    "cross": "selected sentences (framed: the one that is translated)",
+}
 
 
 def plot_token_map(
@@ -137,7 +143,7 @@ def plot_selected_sentences(
     _label_sentences(axes.xaxis, record.key_side(slot), columns)
     _frame_own_sentences(axes, side.sentence_ids[rows], columns)
     axes.set_ylabel(_side_name(slot, 0), fontsize=8)
-    figure.suptitle(f"{title}\nsentences selected (own sentence framed)", fontsize=9, family=_families(record.title))
+    figure.suptitle(f"{title}\n{_FRAMED[slot]}", fontsize=9, family=_families(record.title))
     label = "score of the sentence" if is_single else "share of heads that select it"
     _bar(figure, axes, image, label)
     save_figure(figure, path)
