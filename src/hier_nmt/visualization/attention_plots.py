@@ -73,7 +73,7 @@ def plot_token_map(
     image = axes.imshow(shown, cmap="Blues", vmin=0, vmax=_upper_limit(shown), aspect="auto", interpolation="nearest")
     _label_tokens(axes.yaxis, record.query_side(slot), rows)
     _label_tokens(axes.xaxis, record.key_side(slot), columns)
-    axes.set_xlabel(_side_name(slot, 1), fontsize=8)
+    axes.set_xlabel(_side_name(slot, 1), fontsize=8, labelpad=8)
     axes.set_ylabel(_side_name(slot, 0), fontsize=8)
     figure.suptitle(_title(record, slot, weights, layer, head), fontsize=9, family=_families(record.title))
     _bar(figure, axes, image, "share of the attention of the token", extend="max")
@@ -133,7 +133,7 @@ def plot_selected_sentences(
         return
     shares, scores = _selection(record_of_slot, rows, layer, head)
     is_single = layer is not None and head is not None
-    columns = np.flatnonzero(shares.any(0)) if shares.shape[1] > MOST_SENTENCES else np.arange(shares.shape[1])
+    columns = _columns_of_selected(shares, side.sentence_ids[rows])
     shown = (scores if is_single else np.where(shares > 0, shares, np.nan))[:, columns]
     figure = new_figure(3.4 + 0.24 * len(columns), 2.6 + 0.155 * len(rows))
     axes = figure.subplots()
@@ -230,10 +230,12 @@ def _draw_sentences(
     image = axes.imshow(shown, cmap="Blues", vmin=0, vmax=_upper_limit(shown), aspect="auto", interpolation="nearest")
     _label_sentences(axes.yaxis, record.query_side(slot), rows)
     _label_sentences(axes.xaxis, record.key_side(slot), columns)
-    axes.set_xlabel(_side_name(slot, 1, "sentences"), fontsize=8)
+    axes.set_xlabel(_side_name(slot, 1, "sentences"), fontsize=8, labelpad=8)
     axes.set_ylabel(_side_name(slot, 0, "sentences"), fontsize=8)
     if max(shown.shape) <= FEW_SENTENCES:
         for (row, column), value in np.ndenumerate(shown):
+            if value < 0.005:
+                continue
             colour = "white" if value > 0.6 * _upper_limit(shown) else "black"
             axes.text(column, row, f"{100 * value:.0f}", ha="center", va="center", fontsize=6, color=colour)
         bar_label += " (numbers: %)"
@@ -257,6 +259,15 @@ def _selection(
     np.put_along_axis(sums, selected, scores, -1)
     shares, totals = (choose(array[..., :-1], layer, head) for array in (hits, sums))
     return shares, np.divide(totals, shares, out=np.full_like(totals, np.nan), where=shares > 0)
+
+
+def _columns_of_selected(shares: np.ndarray, own: np.ndarray) -> np.ndarray:
+    """The sentences that are shown of shares [rows, N] of words in the sentences `own`: from the first to the last that
+    is selected or an own one; of too many, those alone that are selected."""
+    selected = np.flatnonzero(shares.any(0))
+    shown = np.union1d(selected, own)
+    columns = np.arange(shown.min(), shown.max() + 1)
+    return columns if len(columns) <= MOST_SENTENCES else selected
 
 
 def _rows(side: TokenRow, sentences: Sequence[int] | None) -> np.ndarray:
