@@ -101,10 +101,9 @@ class HierNMTCollector(Collector):
         source_sentences = torch.arange(int(source_ids.max()) + 1, device=source_ids.device)
         key_ids = {"cross": source_ids, "decoder_context": source_sentences}
         first = self._places(reading, "decoder")[2]
-        num_keys = max(labels.shape[1], len(source_ids))
-        some = [slice(0, first)] if first else []
+        num_weights = self.config.decoder_attention_heads * max(labels.shape[1], len(source_ids))
         cache = EncoderDecoderCache(DynamicCache(), DynamicCache())
-        for queries in [*some, *pieces(first, labels.shape[1], self.config.decoder_attention_heads * num_keys)]:
+        for queries in [*pieces(0, first, num_weights), *pieces(first, labels.shape[1], num_weights)]:
             for module in self.sentence_encoders.get("decoder", ()):
                 calls.pop(module, None)
             output = self.network(

@@ -13,7 +13,7 @@ from .attention_records import SLOT_TITLES, AttentionRecord, TokenRow, TreeRecor
 from .figures import new_figure, save_figure
 from .labels import CONTINUATION, Lettering, whole_words, word_labels
 
-_KEPT, _DROPPED, _EDGE = "#c6dbef", "#d9d9d9", "#4a6a8a"
+_KEPT, _DROPPED, _EDGE, _OWN = "#c6dbef", "#d9d9d9", "#4a6a8a", "tab:orange"
 _INCHES_OF_NODE, _INCHES_OF_LEVEL = 1.15, 0.95
 
 
@@ -67,9 +67,10 @@ def plot_tree_walk(
     axes.set(xlim=(min(places.values()) - 0.6, max(places.values()) + 0.6), ylim=(-0.95, num_levels - 0.45))
     texts = [record.key_side(slot).sentence(tree.first_sentence + node.number) for node in nodes if node.level == 0]
     lettering = Lettering(texts)
-    for node in nodes:
-        _draw_node(axes, node, places, record, slot, tree, lettering)
     side = record.query_side(slot)
+    for node in nodes:
+        is_own = node.level == 0 and tree.first_sentence + node.number == side.sentence_ids[query]
+        _draw_node(axes, node, places, record, slot, tree, lettering, is_own)
     title = (
         f"{record.title}: how {_named(side, query)} (sentence {side.sentence_ids[query] + 1}) finds its sentences\n"
         f"{SLOT_TITLES[slot]}, layer {layer + 1} of {num_layers}, head {head + 1} of {num_heads}"
@@ -176,6 +177,7 @@ def _draw_node(
     slot: str,
     tree: TreeRecord,
     lettering: Lettering,
+    is_own: bool,
 ) -> None:
     """A box with the two scores, what it stands for, and the line up to its parent."""
     x, y = places[node.level, node.number], float(node.level)
@@ -186,7 +188,8 @@ def _draw_node(
     box = {
         "boxstyle": "round,pad=0.35",
         "fc": _KEPT if node.is_kept else _DROPPED,
-        "ec": _EDGE if node.is_kept else "gray",
+        "ec": _OWN if is_own else _EDGE if node.is_kept else "gray",
+        "lw": 2.0 if is_own else 1.0,
     }
     text = f"{_score(node.cumulative)}\n({_score(node.relevance, '+')})"
     weight = "bold" if node.is_kept else "normal"
@@ -222,7 +225,8 @@ def _range(first: int, last: int) -> str:
 
 def _explain(axes: Any) -> None:
     """The legend."""
-    for colour, edge, label in ((_KEPT, _EDGE, "kept"), (_DROPPED, "gray", "dropped")):
+    legend = ((_KEPT, _EDGE, "kept"), (_DROPPED, "gray", "dropped"), ("none", _OWN, "own sentence"))
+    for colour, edge, label in legend:
         axes.plot([], [], "s", ms=8, mfc=colour, mec=edge, label=label)
     axes.plot([], [], " ", label="above: sum from the root; in brackets: of the node alone; orange: sentences below")
-    axes.legend(loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=3, fontsize=6.5, frameon=False, handletextpad=0.3)
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=4, fontsize=6.5, frameon=False, handletextpad=0.3)
