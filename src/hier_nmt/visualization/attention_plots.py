@@ -25,6 +25,8 @@ FEW_SENTENCES = 14
 # Sentences whose words are shown by `plot_pooling` if none are named.
 SHOWN_POOLED = 24
 _LABEL_WIDTH, _SENTENCE_WIDTH, _LINE_WIDTH = 16, 30, 92
+# Inches of a map of few rows: what is written beside it needs them.
+_LEAST_HEIGHT = 2.0
 _BOUNDARY = "tab:orange"
 # What the frames of selected sentences are, in the slots that select.
 _FRAMED = {
@@ -68,7 +70,7 @@ def plot_token_map(
         plot_sentence_map(path, record, slot, layer, head, sentences)
         return
     shown = shown[:, columns]
-    figure = new_figure(max(1.6 + 0.155 * len(columns), 5.0), 2.5 + 0.155 * len(rows))
+    figure = new_figure(max(1.6 + 0.155 * len(columns), 5.0), 2.5 + max(0.155 * len(rows), _LEAST_HEIGHT))
     axes = figure.subplots()
     image = axes.imshow(shown, cmap="Blues", vmin=0, vmax=_upper_limit(shown), aspect="auto", interpolation="nearest")
     _label_tokens(axes.yaxis, record.query_side(slot), rows)
@@ -135,7 +137,7 @@ def plot_selected_sentences(
     is_single = layer is not None and head is not None
     columns = _columns_of_selected(shares, side.sentence_ids[rows])
     shown = (scores if is_single else np.where(shares > 0, shares, np.nan))[:, columns]
-    figure = new_figure(3.4 + 0.24 * len(columns), 2.6 + 0.155 * len(rows))
+    figure = new_figure(max(3.4 + 0.24 * len(columns), 5.0), 2.8 + max(0.155 * len(rows), _LEAST_HEIGHT))
     axes = figure.subplots()
     limits = {} if is_single else {"vmin": 0, "vmax": 1}
     image = axes.imshow(shown, cmap="viridis_r", aspect="auto", interpolation="nearest", **limits)
@@ -225,7 +227,7 @@ def _draw_sentences(
         columns = np.flatnonzero(shown.any(0)) if shown.any() else columns
         shown = shown[:, columns]
     width, height = (_inches(number, max(shown.shape)) for number in (len(columns), len(rows)))
-    figure = new_figure(max(2.6 + width, 5.0), 3.2 + height)
+    figure = new_figure(max(2.6 + width, 5.0), 3.2 + max(height, _LEAST_HEIGHT))
     axes = figure.subplots()
     image = axes.imshow(shown, cmap="Blues", vmin=0, vmax=_upper_limit(shown), aspect="auto", interpolation="nearest")
     _label_sentences(axes.yaxis, record.query_side(slot), rows)
