@@ -135,7 +135,9 @@ def plot_selected_sentences(
         return
     shares, scores = _selection(record_of_slot, rows, layer, head)
     is_single = layer is not None and head is not None
-    columns = _columns_of_selected(shares, side.sentence_ids[rows])
+    # What writes the first word of a sentence is the token that closes the sentence before.
+    own = (record.key_side(slot) if slot == "decoder" else side).sentence_ids[rows]
+    columns = _columns_of_selected(shares, np.union1d(own, side.sentence_ids[rows]))
     shown = (scores if is_single else np.where(shares > 0, shares, np.nan))[:, columns]
     figure = new_figure(max(3.4 + 0.24 * len(columns), 5.0), 2.8 + max(0.155 * len(rows), _LEAST_HEIGHT))
     axes = figure.subplots()
@@ -143,7 +145,7 @@ def plot_selected_sentences(
     image = axes.imshow(shown, cmap="viridis_r", aspect="auto", interpolation="nearest", **limits)
     _label_tokens(axes.yaxis, side, rows)
     _label_sentences(axes.xaxis, record.key_side(slot), columns)
-    _frame_own_sentences(axes, side.sentence_ids[rows], columns)
+    _frame_own_sentences(axes, own, columns)
     axes.set_ylabel(_side_name(slot, 0), fontsize=8)
     figure.suptitle(f"{title}\n{_FRAMED[slot]}", fontsize=9, family=_families(record.title))
     label = "score of the sentence" if is_single else "share of heads that select it"

@@ -275,6 +275,17 @@ def test_selected_sentences_are_those_of_the_record(figures) -> None:
     np.testing.assert_array_equal(figures[3].axes[0].images[0].get_array(), np.ones((2, 1)))
 
 
+def test_frames_of_the_decoder_are_around_the_sentence_that_what_writes_is_in(figures) -> None:
+    selected = np.zeros((1, 1, 6, 1), np.int32)
+    slot = SlotRecord(weights(1, 1, 3, 3), None, selected, np.ones(selected.shape, np.float32))
+    one = AttentionRecord("", record().sides, {"decoder": slot})
+    plot_selected_sentences("x.png", one, "decoder", None, None, [1])
+    frames = [line for line in figures[0].axes[0].get_lines() if len(line.get_xdata()) == 5]
+    # "Il" is written by what closes the first sentence, "<par>" by a word of the second.
+    corners = [(min(f.get_xdata()), min(f.get_ydata()), max(f.get_ydata())) for f in frames]
+    assert corners == [(-0.5, -0.5, 0.5), (0.5, 0.5, 1.5)]
+
+
 def test_pooled_sentences_show_all_their_words(figures) -> None:
     plot_pooling("x.png", record(), "encoder", 0, [0, 1])
     written = texts(figures[0])
