@@ -7,6 +7,7 @@ sentences, G pooling queries.
 """
 
 from collections.abc import Callable, Sequence
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,8 @@ SHOWN_POOLED = 24
 _LABEL_WIDTH, _SENTENCE_WIDTH, _LINE_WIDTH = 16, 30, 92
 # Inches of a map of few rows: what is written beside it needs them.
 _LEAST_HEIGHT = 2.0
+# Points of a large map of sentences, which is 7 inches wide.
+_MOST_POINTS = 1000
 _BOUNDARY = "tab:orange"
 # What the frames of selected sentences are, in the slots that select.
 _FRAMED = {
@@ -231,7 +234,9 @@ def _draw_sentences(
     width, height = (_inches(number, max(shown.shape)) for number in (len(columns), len(rows)))
     figure = new_figure(max(2.6 + width, 5.0), 3.2 + max(height, _LEAST_HEIGHT))
     axes = figure.subplots()
-    image = axes.imshow(shown, cmap="Blues", vmin=0, vmax=_upper_limit(shown), aspect="auto", interpolation="nearest")
+    # More sentences than the figure has points on a side would be left out by "nearest".
+    how = "nearest" if max(shown.shape) <= _MOST_POINTS else "antialiased"
+    image = axes.imshow(shown, cmap="Blues", vmin=0, vmax=_upper_limit(shown), aspect="auto", interpolation=how)
     _label_sentences(axes.yaxis, record.query_side(slot), rows)
     _label_sentences(axes.xaxis, record.key_side(slot), columns)
     axes.set_xlabel(_side_name(slot, 1, "sentences"), fontsize=8, labelpad=8)
@@ -339,7 +344,10 @@ def _number_sentences(axis: Any, numbers: np.ndarray) -> None:
 def _label_sentences(axis: Any, side: TokenRow, sentences: np.ndarray) -> None:
     """Writes the beginnings of sentences along an axis, or, of many, numbers alone."""
     if len(sentences) > MOST_SENTENCES:
-        step = 10 ** int(np.log10(len(sentences))) // 2
+        # Round numbers, about a dozen.
+        step = next(
+            base * 10**power for power in count() for base in (1, 2, 5) if 12 * base * 10**power > len(sentences)
+        )
         ticks = [place for place, number in enumerate(sentences) if (number + 1) % step == 0 or place == 0]
         axis.set_ticks(ticks, [str(sentences[place] + 1) for place in ticks], fontsize=7)
         return
