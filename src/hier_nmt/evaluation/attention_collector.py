@@ -7,7 +7,9 @@ selected sentences.
 """
 
 import math
+import re
 from collections.abc import Collection, Sequence
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -22,6 +24,8 @@ from .attention_windows import DocumentIds, Reading
 
 # The largest array of token weights [L, H, Q, K], and of walks down trees [L, H, R, nodes], that is recorded.
 LARGEST_RECORD = 2**25
+# A token of a tokenizer that spells in bytes what it has no piece for.
+_BYTE = re.compile(r"<0x[0-9A-Fa-f]{2}>")
 # Where the outputs of Transformers have the weights of a slot.
 WEIGHTS_OF_SLOTS = {"encoder": "encoder_attentions", "decoder": "decoder_attentions", "cross": "cross_attentions"}
 
@@ -241,7 +245,25 @@ class Collector:
 
 
 def _tokens(tokenizer: PreTrainedTokenizerBase, row: list[int]) -> tuple[str, ...]:
-    return tuple(tokenizer.convert_ids_to_tokens(row))
+    return characters_of_bytes(tokenizer.convert_ids_to_tokens(row))
+
+
+def characters_of_bytes(tokens: Sequence[str]) -> tuple[str, ...]:
+    """The tokens, but characters that are spelled in bytes (`<0xE4><0xBD><0xA0>`) stand in the place of their first byte,
+    and nothing in those of the others; bytes that are no text stay as they are."""
+    texts = list(tokens)
+    for is_byte, run in groupby(range(len(tokens)), key=lambda place: _BYTE.fullmatch(tokens[place]) is not None):
+        places = list(run)
+        try:
+            text = bytes(int(tokens[place][3:5], 16) for place in places).decode() if is_byte else ""
+        except UnicodeDecodeError:
+            continue
+        for character in text:
+            first, *others = [places.pop(0) for _ in character.encode()]
+            texts[first] = character
+            for place in others:
+                texts[place] = ""
+    return tuple(texts)
 
 
 def _before(numbers: np.ndarray, first: int) -> np.ndarray:

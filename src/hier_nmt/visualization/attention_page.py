@@ -101,7 +101,7 @@ def _words(side: TokenRow) -> Iterator[dict[str, Any]]:
         text = token.removeprefix(WORD_START) if has_marks else token
         has_space = is_end or not has_marks or text != token
         goes_on = label.startswith(CONTINUATION)
-        yield {"text": text or "\u2423", "space": has_space, "end": is_end, "goes_on": goes_on}
+        yield {"text": "\u2423" if token == WORD_START else text, "space": has_space, "end": is_end, "goes_on": goes_on}
 
 
 def _slot(name: str, slot: SlotRecord) -> dict[str, Any]:

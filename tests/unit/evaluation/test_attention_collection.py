@@ -11,6 +11,7 @@ from word_translation import EOS, word_tokenizer
 
 from hier_nmt.evaluation import attention_calls, attention_collector
 from hier_nmt.evaluation.attention_collection import record_attention
+from hier_nmt.evaluation.attention_collector import characters_of_bytes
 from hier_nmt.models.document_structure import sentence_ids_from_tokens
 from hier_nmt.models.sentence_encoder import source2token
 from hier_nmt.models.translation_vocabulary import TranslationVocabulary
@@ -275,6 +276,11 @@ def test_tokenizers_without_separators_are_read_sentence_by_sentence() -> None:
     np.testing.assert_array_equal(found.slots["cross"].token_weights, expected.slots["cross"].token_weights)
     with pytest.raises(ValueError, match="window_sentences=2 needs <sep> and <par>"):
         record_attention(model, vocabulary, SOURCE, TARGET, window_sentences=2)
+
+
+def test_characters_that_are_spelled_in_bytes_are_read_as_characters() -> None:
+    tokens = ["\u2581", *(f"<0x{byte:02X}>" for byte in "你é".encode()), "<sep>", "<0xE4>", "a", "<0x0A>"]
+    assert characters_of_bytes(tokens) == ("\u2581", "你", "", "", "é", "", "<sep>", "<0xE4>", "a", "\n")
 
 
 def test_what_cannot_be_recorded_is_named() -> None:
