@@ -249,8 +249,8 @@ def _tokens(tokenizer: PreTrainedTokenizerBase, row: list[int]) -> tuple[str, ..
 
 
 def characters_of_bytes(tokens: Sequence[str]) -> tuple[str, ...]:
-    """The tokens, but characters that are spelled in bytes (`<0xE4><0xBD><0xA0>`) stand in the place of their first byte,
-    and nothing in those of the others; bytes that are no text stay as they are."""
+    """The tokens, but characters that are spelled in bytes (`<0xE4><0xBD><0xA0>`) stand in the place of the first of
+    them, and nothing in those of the others; bytes that are no text stay as they are."""
     texts = list(tokens)
     for is_byte, run in groupby(range(len(tokens)), key=lambda place: _BYTE.fullmatch(tokens[place]) is not None):
         places = list(run)
