@@ -22,7 +22,7 @@ MAY_IMPORT = {
     "losses": {"models"},
     "visualization": set(),
     "checkpoints": set(),
-    "evaluation": {"models", "data"},
+    "evaluation": {"models", "data", "visualization"},
     "trainer": {"models", "data", "losses"},
     "recipes": {"models", "trainer"},
     "model_card": {"data", "evaluation", "recipes"},
