@@ -49,6 +49,7 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespac
     parser.add_argument("--max-batch-tokens", type=int, help="source tokens in a batch, padding counted")
     parser.add_argument("--output-dir", help="for the translations and scores.json; without it nothing is written")
     parser.add_argument("--no-ter", action="store_true", help="TER takes long")
+    parser.add_argument("--bleu-orders", nargs="+", type=int, default=[], metavar="N", help="also BLEU-N")
     parser.add_argument("--bf16", action="store_true", help="compute in bfloat16 instead of float32")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     return parser.parse_args(arguments)
@@ -87,8 +88,8 @@ def evaluate(
     facts = {"seconds": round(time.perf_counter() - start, 1), "counts": asdict(statistics)}
     references = [[[pair.target for pair in paragraph] for paragraph in document.paragraphs] for document in documents]
     language = options.target_language or model.config.target_language
-    label, with_ter = strategy or "default", not options.no_ter
-    return score_documents(translations, references, label=label, target_language=language, with_ter=with_ter), facts
+    scoring: Any = {"label": strategy or "default", "with_ter": not options.no_ter, "bleu_orders": options.bleu_orders}
+    return score_documents(translations, references, target_language=language, **scoring), facts
 
 
 def main() -> int:
@@ -98,7 +99,7 @@ def main() -> int:
     try:
         dtype = torch.bfloat16 if options.bf16 else torch.float32
         # For the single query of a decoding step PyTorch's fused attention is the slower one on a CPU.
-        attention = "eager" if options.device == "cpu" else "sdpa"
+        attention = "eager" if options.device == "cpu" else None
         model: Any = AutoModelForSeq2SeqLM.from_pretrained(options.model, dtype=dtype, attn_implementation=attention)
         model.to(options.device)
         documents = read_corpus(options, model.config)

@@ -11,7 +11,9 @@ from importlib.metadata import PackageNotFoundError, version
 from transformers import AutoConfig, AutoModel, AutoModelForSeq2SeqLM
 
 from .models.configuration_hier_nmt import HierNMTConfig
+from .models.configuration_rnn_nmt import RNNNMTConfig
 from .models.modeling_hier_nmt import HierNMTForConditionalGeneration, HierNMTModel
+from .models.modeling_rnn_nmt import RNNNMTForConditionalGeneration, RNNNMTModel
 from .models.pipeline_document_translation import DocumentTranslationPipeline, register_pipelines
 
 try:
@@ -22,6 +24,9 @@ except PackageNotFoundError:
 AutoConfig.register(HierNMTConfig.model_type, HierNMTConfig, exist_ok=True)
 AutoModel.register(HierNMTConfig, HierNMTModel, exist_ok=True)
 AutoModelForSeq2SeqLM.register(HierNMTConfig, HierNMTForConditionalGeneration, exist_ok=True)
+AutoConfig.register(RNNNMTConfig.model_type, RNNNMTConfig, exist_ok=True)
+AutoModel.register(RNNNMTConfig, RNNNMTModel, exist_ok=True)
+AutoModelForSeq2SeqLM.register(RNNNMTConfig, RNNNMTForConditionalGeneration, exist_ok=True)
 register_pipelines()
 
 if os.environ.get("HIER_NMT_COMPILED_ATTENTION", "0") not in ("", "0"):
@@ -34,5 +39,8 @@ __all__ = [
     "HierNMTConfig",
     "HierNMTForConditionalGeneration",
     "HierNMTModel",
+    "RNNNMTConfig",
+    "RNNNMTForConditionalGeneration",
+    "RNNNMTModel",
     "__version__",
 ]

@@ -20,11 +20,16 @@ from typing import Any, Literal
 
 import yaml
 from huggingface_hub.errors import StrictDataclassError
-from transformers import GenerationConfig
+from transformers import GenerationConfig, PreTrainedConfig
 
 from .models.configuration_hier_nmt import HierNMTConfig
+from .models.configuration_rnn_nmt import RNNNMTConfig
 from .trainer import DocumentSeq2SeqTrainingArguments
 
+# The families of models that a recipe can name as `model.model_type`; without it, it means the first.
+CONFIG_CLASSES: dict[str, type[PreTrainedConfig]] = {
+    config_class.model_type: config_class for config_class in (HierNMTConfig, RNNNMTConfig)
+}
 # What the tokenizer and the data section decide, and what is no property of the network.
 _DERIVED_MODEL_KEYS = {"vocab_size", "decoder_vocab_size", "source_language", "target_language"} | {
     "is_encoder_decoder",
@@ -104,7 +109,8 @@ class Recipe:
 
     Args:
         data, tokenizer: the sections of that name.
-        model: fields of `HierNMTConfig`; the sizes of the vocabularies, special ids and languages are filled in later.
+        model: fields of the family's configuration, and `model_type`, the name of the family, unless it is `hier_nmt`;
+            the sizes of the vocabularies, special ids and languages are filled in later.
         training: fields of `DocumentSeq2SeqTrainingArguments`.
         generation: fields of `GenerationConfig` that are saved with the model.
         init_from: `training.init_from`, directory of a checkpoint whose weights the model starts from, or None.
@@ -132,13 +138,19 @@ class Recipe:
         """
         sections = _read_yaml(Path(path))
         _check_section_names(sections, str(path))
-        values = {name: _typed_section(name, sections.get(name) or {}, str(path)) for name in _SECTIONS}
-        for override in overrides:
-            name, key, value = _parse_override(override)
-            values[name] |= _typed_section(name, {key: value}, "command line")
+        changes = [_parse_override(override) for override in overrides]
+        known = {**_SECTIONS, "model": _model_types(_config_class(sections, changes, str(path)))}
+        values = {name: _typed_section(name, sections.get(name) or {}, known[name], str(path)) for name in known}
+        for name, key, value in changes:
+            values[name] |= _typed_section(name, {key: value}, known[name], "command line")
         recipe = _assemble(values, str(path))
         recipe._check_consistency(str(path))
         return recipe
+
+    @property
+    def config_class(self) -> Any:
+        """The configuration class of the family that `model.model_type` names."""
+        return CONFIG_CLASSES[self.model.get("model_type", HierNMTConfig.model_type)]
 
     def as_dict(self) -> dict[str, Any]:
         """The sections as they would stand in a file."""
@@ -158,7 +170,7 @@ class Recipe:
         except ValueError as error:
             raise RecipeError(f"section training: {error}") from None
 
-    def model_config(self, vocab_size: int, decoder_vocab_size: int | None, **special_ids: int) -> HierNMTConfig:
+    def model_config(self, vocab_size: int, decoder_vocab_size: int | None, **special_ids: int) -> Any:
         """The configuration of the network.
 
         Args:
@@ -169,10 +181,11 @@ class Recipe:
         RecipeError where the configuration refuses a value or a combination.
         """
         values: dict[str, Any] = {**self.model, **special_ids}
+        values.pop("model_type", None)
         if decoder_vocab_size is not None:
             values.setdefault("share_encoder_decoder_embeddings", False)
         try:
-            return HierNMTConfig(
+            return self.config_class(
                 vocab_size=vocab_size,
                 decoder_vocab_size=decoder_vocab_size,
                 source_language=self.data.source_language,
@@ -191,7 +204,7 @@ class Recipe:
         self.model_config(size, None if self.tokenizer.joint else size)
 
     def _complaints(self) -> Iterable[str]:
-        window_sentences = self.model.get("window_sentences", HierNMTConfig.window_sentences)
+        window_sentences = self.model.get("window_sentences", self.config_class.window_sentences)
         context_discount = self.training.get("context_discount", 1.0)
         if not self.training.get("output_dir"):
             yield "training.output_dir is missing"
@@ -238,14 +251,27 @@ def _field_types(cls: type) -> dict[str, Any]:
     return {item.name: hints[item.name] for item in dataclasses.fields(cls) if item.init}
 
 
-def _model_types() -> dict[str, Any]:
+def _config_class(
+    sections: Mapping[str, Any], changes: Iterable[tuple[str, str, Any]], origin: str
+) -> type[PreTrainedConfig]:
+    """The configuration class that file and command line name; RecipeError where there is no such family."""
+    named = (sections.get("model") or {}).get("model_type", HierNMTConfig.model_type)
+    for section, key, value in changes:
+        if (section, key) == ("model", "model_type"):
+            named, origin = value, "command line"
+    if named not in CONFIG_CLASSES:
+        raise RecipeError(f"{origin}: model.model_type={named!r} is unknown; known are {', '.join(CONFIG_CLASSES)}")
+    return CONFIG_CLASSES[named]
+
+
+def _model_types(config_class: type[PreTrainedConfig]) -> dict[str, Any]:
     # Only what the class itself declares: its base has fields that are no property of this network.
-    types_of_fields = inspect.get_annotations(HierNMTConfig)
-    return {
+    own = {
         name: expected
-        for name, expected in types_of_fields.items()
+        for name, expected in inspect.get_annotations(config_class).items()
         if name not in _DERIVED_MODEL_KEYS and not name.endswith("_token_id")
     }
+    return {"model_type": str, **own}
 
 
 def _training_types() -> dict[str, Any]:
@@ -260,7 +286,8 @@ def _training_types() -> dict[str, Any]:
 _SECTIONS: dict[str, Mapping[str, Any]] = {
     "data": _field_types(DataSection),
     "tokenizer": _field_types(TokenizerSection),
-    "model": _model_types(),
+    # Those of a recipe follow from its `model_type`.
+    "model": _model_types(HierNMTConfig),
     "training": _training_types(),
     # GenerationConfig checks the values itself; it has no type hints to check them by here.
     "generation": dict.fromkeys(GenerationConfig().to_dict(), Any),
@@ -315,14 +342,13 @@ def _parse_override(override: str) -> tuple[str, str, Any]:
         raise RecipeError(f"command line: the value of {key} is no YAML: {error}") from None
 
 
-def _typed_section(section: str, values: Mapping[str, Any], origin: str) -> dict[str, Any]:
-    known = _SECTIONS[section]
+def _typed_section(section: str, values: Mapping[str, Any], known: Mapping[str, Any], origin: str) -> dict[str, Any]:
     typed = {}
     for key, value in values.items():
         if key not in known:
             hint = (
                 " (it follows from the tokenizer and the data section)"
-                if section == "model" and key in HierNMTConfig.__annotations__
+                if section == "model" and key in _DERIVED_MODEL_KEYS
                 else _suggestion(str(key), known)
             )
             raise RecipeError(f"{origin}: unknown key {section}.{key}{hint}")

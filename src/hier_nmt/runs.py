@@ -19,7 +19,14 @@ import torch
 import transformers
 import yaml
 from datasets import Dataset
-from transformers import PreTrainedTokenizerBase, TrainerCallback, TrainerState, set_seed
+from transformers import (
+    AutoModelForSeq2SeqLM,
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+    TrainerCallback,
+    TrainerState,
+    set_seed,
+)
 
 from .checkpoints import (
     STATE_FILE,
@@ -34,8 +41,6 @@ from .checkpoints import (
 from .data.collator import DocumentCollator
 from .data.features import closing_tokens, text_table, token_table, window_table
 from .data.tokenization import TARGET_TOKENIZER_FOLDER, load_tokenizers, save_tokenizers, train_tokenizer
-from .models.configuration_hier_nmt import HierNMTConfig
-from .models.modeling_hier_nmt import HierNMTForConditionalGeneration
 from .recipes import Recipe, RecipeError
 from .trainer import DocumentSeq2SeqTrainer, DocumentSeq2SeqTrainingArguments
 
@@ -145,7 +150,7 @@ def prepare_data(recipe: Recipe, tokenizers: Tokenizers) -> PreparedData:
     return PreparedData(train, validation, numbers)
 
 
-def build_model(recipe: Recipe, tokenizers: Tokenizers) -> HierNMTForConditionalGeneration:
+def build_model(recipe: Recipe, tokenizers: Tokenizers) -> PreTrainedModel:
     """A new model, with the weights of `training.init_from` where that is given."""
     source, target = tokenizers.source, tokenizers.target
     special_ids = {name: int(getattr(source, name)) for name in _SPECIAL_IDS}
@@ -156,7 +161,7 @@ def build_model(recipe: Recipe, tokenizers: Tokenizers) -> HierNMTForConditional
         **special_ids,
     )
     set_seed(recipe.training.get("seed", 42))
-    model = HierNMTForConditionalGeneration(config)
+    model: Any = AutoModelForSeq2SeqLM.from_config(config)
     if recipe.attn_implementation is not None:
         model.set_attn_implementation(recipe.attn_implementation)
     if not {"max_length", "max_new_tokens"} & recipe.generation.keys():
@@ -296,9 +301,9 @@ def _windows(recipe: Recipe, paths: list[str], tokenizers: Tokenizers) -> tuple[
     windows = window_table(
         tokens,
         closing_tokens(tokenizers.source),
-        recipe.model.get("window_sentences", HierNMTConfig.window_sentences),
-        max_source_tokens=recipe.model.get("max_source_tokens", HierNMTConfig.max_source_tokens),
-        max_target_tokens=recipe.model.get("max_target_tokens", HierNMTConfig.max_target_tokens),
+        recipe.model.get("window_sentences", recipe.config_class.window_sentences),
+        max_source_tokens=recipe.model.get("max_source_tokens", recipe.config_class.max_source_tokens),
+        max_target_tokens=recipe.model.get("max_target_tokens", recipe.config_class.max_target_tokens),
         overlong=recipe.data.overlong,
         num_proc=recipe.data.num_proc,
     )

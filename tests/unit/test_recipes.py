@@ -9,6 +9,7 @@ import yaml
 
 from hier_nmt.data.corpora import FORMATS
 from hier_nmt.models.configuration_hier_nmt import HierNMTConfig
+from hier_nmt.models.configuration_rnn_nmt import RNNNMTConfig
 from hier_nmt.recipes import DataSection, Recipe, RecipeError, TokenizerSection
 
 
@@ -59,6 +60,38 @@ def test_the_command_line_overrides_the_file(load):
     )
     assert recipe.training_arguments().learning_rate == 3e-4
     assert (recipe.init_from, recipe.data.skip_bad, recipe.model["d_model"]) == (".", True, 32)
+
+
+def test_a_recipe_names_the_family_of_its_model(load, sections):
+    assert type(load().model_config(500, None)) is HierNMTConfig
+    sections["model"] = {"model_type": "rnn_nmt", "rnn_type": "gru", "hidden_size": 8, "bidirectional": False}
+    sections["training"].pop("context_discount")
+    recipe = load("--model.attention=none")
+    config = recipe.model_config(500, 400, pad_token_id=0)
+    assert type(config) is RNNNMTConfig
+    assert (config.rnn_type, config.attention, config.hidden_size) == ("gru", "none", 8)
+    assert (config.vocab_size, config.decoder_vocab_size, config.target_language) == (500, 400, "fr")
+    assert recipe.as_dict()["model"]["model_type"] == "rnn_nmt"
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("--model.model_type=rnn", "command line: model.model_type='rnn' is unknown; known are hier_nmt, rnn_nmt"),
+        ("--model.model_type=hier_nmt", "unknown key model.rnn_type"),
+        ("--model.d_model=16", "command line: unknown key model.d_model"),
+        ("--model.hidden_size=2.5", "command line: model.hidden_size must be int, got float 2.5"),
+        ("--model.rnn_type=rnn", "section model: rnn_type='rnn' is unknown; choose one of lstm, gru."),
+        ("--model.vocab_size=7", "unknown key model.vocab_size (it follows from the tokenizer and the data section)"),
+        ("--model.window_sentences=3", "section model: window_sentences=3 is impossible: a recurrent model"),
+    ],
+)
+def test_a_bad_value_of_the_recurrent_family_is_named(load, sections, override, message):
+    sections["model"] = {"model_type": "rnn_nmt", "rnn_type": "gru"}
+    sections["training"].pop("context_discount")
+    with pytest.raises(RecipeError) as error:
+        load(override)
+    assert message in str(error.value)
 
 
 def test_a_bare_no_switches_a_strategy_off_although_yaml_reads_false(load):
@@ -180,7 +213,7 @@ def test_the_annotated_recipe_names_every_key(repository, tmp_path):
     }
     assert set(sections["data"]) == {item.name for item in dataclasses.fields(DataSection)}
     assert set(sections["tokenizer"]) == {item.name for item in dataclasses.fields(TokenizerSection)}
-    assert set(sections["model"]) == {
+    assert set(sections["model"]) == {"model_type"} | {
         name
         for name in inspect.get_annotations(HierNMTConfig)
         if name not in derived and not name.endswith("_token_id")
@@ -196,5 +229,6 @@ def test_the_annotated_recipe_names_every_key(repository, tmp_path):
 @pytest.mark.parametrize("path", committed_recipes(), ids=lambda path: path.name)
 def test_committed_recipes_say_how_large_the_model_is_and_where_the_seed_comes_from(path):
     sections = yaml.safe_load(path.read_text(encoding="utf-8"))
-    assert {"d_model", "window_sentences"} <= sections["model"].keys()
+    width = "hidden_size" if sections["model"].get("model_type") == "rnn_nmt" else "d_model"
+    assert {width, "window_sentences"} <= sections["model"].keys()
     assert {"seed", "output_dir"} <= sections["training"].keys()

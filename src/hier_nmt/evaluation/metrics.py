@@ -4,7 +4,7 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Protocol
 
 from sacrebleu.metrics.bleu import BLEU
@@ -29,7 +29,7 @@ class ScoreReport:
 
     Attributes:
         label: what was scored, for example a decoding strategy.
-        scores: BLEU, chrF and TER over sentences, and docBLEU over documents, each one segment.
+        scores: BLEU, chrF, TER and BLEU-n over sentences, and docBLEU over documents, each one segment.
         num_documents, num_sentences: size of the corpus.
     """
 
@@ -57,6 +57,7 @@ def score_documents(
     label: str = "",
     target_language: str | None = None,
     with_ter: bool = True,
+    bleu_orders: Sequence[int] = (),
 ) -> ScoreReport:
     """BLEU, chrF and TER of all sentences, and BLEU of documents (their sentences joined by a space).
 
@@ -66,9 +67,11 @@ def score_documents(
         label: name of the row in a table.
         target_language: ISO 639 code; sacrebleu chooses the BLEU tokenizer by it (zh, ja, ko; others 13a).
         with_ter: TER takes much longer than everything else.
+        bleu_orders: also BLEU-n, of n-grams of up to so many words (Papineni et al. 2002, with equal weights), for each
+            n here; BLEU-4 is BLEU.
 
     Raises:
-        ValueError: nothing to score, or numbers that differ, with the first document where they do.
+        ValueError: an order below 1, nothing to score, or numbers that differ, with the first document where they do.
     """
     translated = [flat(document) for document in translations]
     expected = [flat(document) for document in references]
@@ -78,6 +81,7 @@ def score_documents(
     scores = [
         _score(metric, name, sentences, reference_sentences) for name, metric in _metrics(target_language, with_ter)
     ]
+    scores += [_bleu_of_order(order, target_language, sentences, reference_sentences) for order in bleu_orders]
     documents = [" ".join(document) for document in translated]
     reference_documents = [" ".join(document) for document in expected]
     scores.append(_score(BLEU(trg_lang=target_language or ""), "docBLEU", documents, reference_documents))
@@ -116,6 +120,15 @@ def _metrics(target_language: str | None, with_ter: bool) -> list[tuple[str, BLE
 def _score(metric: BLEU | CHRF | TER, name: str, hypotheses: list[str], references: list[str]) -> Score:
     result = metric.corpus_score(hypotheses, [references])
     return Score(name, result.score, str(metric.get_signature()))
+
+
+def _bleu_of_order(order: int, target_language: str | None, hypotheses: list[str], references: list[str]) -> Score:
+    """BLEU-n. The signature of sacrebleu does not name the order, which is put behind it."""
+    if order < 1:
+        raise ValueError(f"BLEU needs n-grams of at least 1 word, got {order}")
+    metric = BLEU(trg_lang=target_language or "", max_ngram_order=order)
+    score = _score(metric, f"BLEU-{order}", hypotheses, references)
+    return replace(score, signature=f"{score.signature}|max_ngram_order:{order}")
 
 
 def flat(document: Paragraphs) -> list[str]:

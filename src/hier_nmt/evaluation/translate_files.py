@@ -109,7 +109,7 @@ def load_pipeline(checkpoint: str | Path, device: str) -> Any:
         raise FileNotFoundError(f"there is no checkpoint directory {checkpoint}")
     on_cpu = device == "cpu"
     dtype: Any = torch.float32 if on_cpu else "auto"
-    attention = {"attn_implementation": "eager" if on_cpu else "sdpa"}
+    attention = {"attn_implementation": "eager" if on_cpu else None}
     task: Any = "translation"
     logging.disable_progress_bar()
     try:

@@ -26,6 +26,26 @@ def test_bleu_is_the_arithmetic_of_its_paper() -> None:
     assert report["TER"] == pytest.approx(100 / 6)
 
 
+def test_bleu_of_an_order_takes_n_grams_of_up_to_so_many_words() -> None:
+    # Of seven words the fourth is wrong: it takes two of the six pairs and three of the five triples with it.
+    hypothesis, reference = [[["a b c X e f g"]]], [[["a b c d e f g"]]]
+    precisions = [6 / 7, 4 / 6, 2 / 5]
+    report = score_documents(hypothesis, reference, with_ter=False, bleu_orders=[1, 2, 3])
+    for order in (1, 2, 3):
+        expected = 100 * math.prod(precisions[:order]) ** (1 / order)
+        assert report[f"BLEU-{order}"] == pytest.approx(expected), order
+    signatures = {score.name: score.signature for score in report.scores}
+    assert signatures["BLEU-2"] == f"{signatures['BLEU']}|max_ngram_order:2"
+
+
+def test_bleu_of_order_four_is_bleu() -> None:
+    translations = [[["the cat sat on one mat", "it was black"], ["so was the dog here"]], [["we saw both of them"]]]
+    report = score_documents(translations, REFERENCES, with_ter=False, bleu_orders=[4])
+    assert report["BLEU-4"] == report["BLEU"] < 100
+    with pytest.raises(ValueError, match="n-grams of at least 1 word, got 0"):
+        score_documents(translations, REFERENCES, bleu_orders=[0])
+
+
 def test_document_bleu_joins_the_sentences_of_a_document() -> None:
     # As documents the two are the same; as sentences they are cut at different words.
     report = score_documents([[["a b c", "d e f g"]]], [[["a b c d", "e f g"]]])
