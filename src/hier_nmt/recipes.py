@@ -22,13 +22,14 @@ import yaml
 from huggingface_hub.errors import StrictDataclassError
 from transformers import GenerationConfig, PreTrainedConfig
 
+from .models.configuration_han import HANConfig
 from .models.configuration_hier_nmt import HierNMTConfig
 from .models.configuration_rnn_nmt import RNNNMTConfig
 from .trainer import DocumentSeq2SeqTrainingArguments
 
 # The families of models that a recipe can name as `model.model_type`; without it, it means the first.
 CONFIG_CLASSES: dict[str, type[PreTrainedConfig]] = {
-    config_class.model_type: config_class for config_class in (HierNMTConfig, RNNNMTConfig)
+    config_class.model_type: config_class for config_class in (HierNMTConfig, HANConfig, RNNNMTConfig)
 }
 # What the tokenizer and the data section decide, and what is no property of the network.
 _DERIVED_MODEL_KEYS = {"vocab_size", "decoder_vocab_size", "source_language", "target_language"} | {

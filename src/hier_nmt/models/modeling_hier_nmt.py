@@ -37,8 +37,10 @@ from .transformer_layers import (
     CROSS_ATTENTIONS,
     DECODER_SELF_ATTENTIONS,
     ENCODER_SELF_ATTENTIONS,
+    SENTENCE_ENCODERS,
     HierNMTDecoderLayer,
     HierNMTEncoderLayer,
+    sentence_units,
 )
 from .window_structure import (
     check_structure_ids,
@@ -128,12 +130,14 @@ class HierNMTEncoder(HierNMTStack):
         "context_attentions": OutputRecorder(SentenceContextAttention, index=1),
     }
 
+    layer_class: type[nn.Module] = HierNMTEncoderLayer
+
     def __init__(self, config: HierNMTConfig):
-        super().__init__(config, config.vocab_size, HierNMTEncoderLayer, config.encoder_layers)
+        super().__init__(config, config.vocab_size, self.layer_class, config.encoder_layers)
         encodes_once = config.sentence_encoder_sharing == "model"
         reads_shared = encodes_once and (config.encoder_reads_encodings or config.decoder_reads_source_encodings)
         self.reads_encodings = reads_shared or config.encoder_reads_encodings
-        self.sentence_encoder = SentenceEncoder(config) if reads_shared else None
+        self.sentence_encoder = SENTENCE_ENCODERS[config.sentence_encoder](config) if reads_shared else None
         self.post_init()
 
     @merge_with_config_defaults
@@ -171,7 +175,7 @@ class HierNMTEncoder(HierNMTStack):
                 self.config, inputs_embeds, mask if attention_mask is None else attention_mask, structure, structure
             )
         )
-        sentences = Sentences.from_ids(structure.sentence_ids) if self.reads_encodings else None
+        sentences = sentence_units(self.config, structure.sentence_ids) if self.reads_encodings else None
         sentence_states = None
         if self.sentence_encoder is not None and sentences is not None:
             sentence_states = self.sentence_encoder(hidden_states, sentences.sentence_ids, sentences.num_sentences)
@@ -200,8 +204,10 @@ class HierNMTDecoder(HierNMTStack):
         "context_attentions": OutputRecorder(SentenceContextAttention, index=1),
     }
 
+    layer_class: type[nn.Module] = HierNMTDecoderLayer
+
     def __init__(self, config: HierNMTConfig):
-        super().__init__(config, config.target_vocab_size, HierNMTDecoderLayer, config.decoder_layers)
+        super().__init__(config, config.target_vocab_size, self.layer_class, config.decoder_layers)
         encodes_once = config.sentence_encoder_sharing == "model" and config.decoder_reads_target_encodings
         self.sentence_encoder = SentenceEncoder(config) if encodes_once else None
         self.post_init()
@@ -278,8 +284,8 @@ class HierNMTDecoder(HierNMTStack):
                     self_plan,
                     encoder_hidden_states,
                     cross_plan,
-                    source_sentences=source_sentences,
-                    source_sentence_states=encoder_sentence_states,
+                    source_sentences,
+                    encoder_sentence_states,
                     pooling=pooling,
                     past_key_values=past_key_values,
                     **kwargs,
@@ -293,7 +299,7 @@ class HierNMTDecoder(HierNMTStack):
             raise ValueError(
                 "With encoder_outputs alone, pass sentence_ids: this configuration reads source sentences."
             )
-        return Sentences.from_ids(encoder_structure.sentence_ids)
+        return sentence_units(self.config, encoder_structure.sentence_ids)
 
     def _self_attention_plan(
         self,
@@ -337,7 +343,14 @@ class HierNMTDecoder(HierNMTStack):
 
 
 class HierNMTModel(HierNMTPreTrainedModel):
-    """Encoder and decoder without the output layer."""
+    """Encoder and decoder without the output layer.
+
+    Attributes:
+        encoder_class, decoder_class: what it is made of; other families of models put in their own.
+    """
+
+    encoder_class: type[HierNMTEncoder] = HierNMTEncoder
+    decoder_class: type[HierNMTDecoder] = HierNMTDecoder
 
     _tied_weights_keys = {
         "encoder.embed_tokens.weight": "shared.weight",
@@ -350,8 +363,8 @@ class HierNMTModel(HierNMTPreTrainedModel):
             self.shared = nn.Embedding(config.vocab_size, config.d_model, config.pad_token_id)
         else:
             self._tied_weights_keys = {}
-        self.encoder = HierNMTEncoder(config)
-        self.decoder = HierNMTDecoder(config)
+        self.encoder = self.encoder_class(config)
+        self.decoder = self.decoder_class(config)
         self.post_init()
 
     def get_input_embeddings(self) -> nn.Embedding:
@@ -444,13 +457,19 @@ class HierNMTModel(HierNMTPreTrainedModel):
 
 
 class HierNMTForConditionalGeneration(HierNMTPreTrainedModel, GenerationMixin):
-    """The document translation model: logits of the next target token."""
+    """The document translation model: logits of the next target token.
+
+    Attributes:
+        model_class: what it is made of; other families of models put in their own.
+    """
+
+    model_class: type[HierNMTModel] = HierNMTModel
 
     _tied_weights_keys = {"lm_head.weight": "model.decoder.embed_tokens.weight"}
 
     def __init__(self, config: HierNMTConfig):
         super().__init__(config)
-        self.model = HierNMTModel(config)
+        self.model = self.model_class(config)
         if config.share_encoder_decoder_embeddings:
             self._tied_weights_keys = {
                 "lm_head.weight": "model.shared.weight",
