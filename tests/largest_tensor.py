@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How much memory operations ask for at one time, for tests of what is promised never to be held."""
 
+import weakref
 from typing import Any
 
 import torch
@@ -9,6 +10,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from hier_nmt.models.workspace import release_workspaces
+
+BYTES_OF_A_NUMBER = 4
 
 
 class LargestTensor(TorchDispatchMode):
@@ -31,3 +34,39 @@ class LargestTensor(TorchDispatchMode):
             if isinstance(tensor, torch.Tensor):
                 self.numbers = max(self.numbers, tensor.untyped_storage().nbytes() // tensor.element_size())
         return result
+
+
+class LiveNumbers(TorchDispatchMode):
+    """Counts what operations return while it is entered, for as long as it is held.
+
+    Attributes:
+        numbers: how many float32 numbers would fill what is held now.
+        most: how many would fill what was held at one time at most.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.numbers = self.most = 0
+        self._held: dict[int, int] = {}
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        given = {storage._cdata for storage in storages((args, kwargs))}
+        result = func(*args, **(kwargs or {}))
+        for storage in storages(result):
+            if storage._cdata not in given | self._held.keys():
+                self._hold(storage)
+        return result
+
+    def _hold(self, storage: torch.UntypedStorage) -> None:
+        self._held[storage._cdata] = storage.nbytes() // BYTES_OF_A_NUMBER
+        self.numbers += self._held[storage._cdata]
+        self.most = max(self.most, self.numbers)
+        weakref.finalize(storage, self._release, storage._cdata)
+
+    def _release(self, key: int) -> None:
+        self.numbers -= self._held.pop(key)
+
+
+def storages(tree: Any) -> list[torch.UntypedStorage]:
+    """The memory behind the tensors in a nest of containers."""
+    return [leaf.untyped_storage() for leaf in tree_leaves(tree) if isinstance(leaf, torch.Tensor)]

@@ -23,7 +23,6 @@ VARIANTS: dict[str, dict[str, Any]] = {
         "decoder_layers": 2,
         "tie_word_embeddings": False,
         "share_encoder_decoder_embeddings": False,
-        "decoder_vocab_size": 13,
     },
 }
 SOURCES = [[6, 7, 8, 9, EOS], [10, 11, 12, EOS], [12, 6, 13, 14, 8, 7, EOS], [EOS]]

@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """A translation model that tests can foresee: every word, a single letter, becomes the capital letter."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
 
 import torch
 from tokenizers import Tokenizer, pre_tokenizers
 from tokenizers.models import WordLevel
-from transformers import GenerationConfig, TokenizersBackend
+from transformers import GenerationConfig, StoppingCriteria, TokenizersBackend
 
 PAD, BOS, EOS, UNK, SEP, PAR = range(6)
 SPECIAL_TOKENS = ["<pad>", "<s>", "</s>", "<unk>", "<sep>", "<par>"]
@@ -71,6 +71,7 @@ class WordTranslator(torch.nn.Module):
         self.windows: list[str] = []
         self.prefixes: list[str] = []
         self.batches: list[list[int]] = []
+        self.outputs: list[list[int]] = []
 
     def can_generate(self) -> bool:
         return True
@@ -82,6 +83,7 @@ class WordTranslator(torch.nn.Module):
         generation_config: GenerationConfig,
         decoder_input_ids: torch.Tensor | None = None,
         decoder_attention_mask: torch.Tensor | None = None,
+        stopping_criteria: Sequence[StoppingCriteria] = (),
     ) -> torch.Tensor:
         assert not self.training
         assert torch.is_inference_mode_enabled()
@@ -95,7 +97,13 @@ class WordTranslator(torch.nn.Module):
         outputs = [self._said(*row, generation_config)[: generation_config.max_new_tokens] for row in rows]
         length = max(map(len, outputs))
         padded = [output + [PAD] * (length - len(output)) for output in outputs]
-        return torch.cat([decoder_input_ids, torch.tensor(padded)], dim=1)
+        sequences = torch.cat([decoder_input_ids, torch.tensor(padded)], dim=1)
+        for stop in range(decoder_input_ids.shape[1] + 1, sequences.shape[1]):
+            if [criterion for criterion in stopping_criteria if criterion(sequences[:, :stop], None).all()]:
+                sequences = sequences[:, :stop]
+                break
+        self.outputs += sequences[:, decoder_input_ids.shape[1] :].tolist()
+        return sequences
 
     def _said(self, source: list[int], prefix: list[int], config: GenerationConfig) -> list[int]:
         """The new tokens of one row."""

@@ -183,12 +183,28 @@ def _card_data(texts: CardTexts, languages: tuple[str, str], evaluations: Sequen
 
 def _network_rows(config: dict[str, Any], summary: dict[str, Any]) -> list[tuple[str, str]]:
     window = config.get("window_sentences", UNKNOWN)
+    special = _recurrent_rows if "rnn_type" in config else _transformer_rows
     return [
         ("parameters", _thousands(summary.get("num_parameters"))),
         ("layers", f"{config.get('encoder_layers')} encoder, {config.get('decoder_layers')} decoder"),
-        ("width", f"{config.get('d_model')}, feed-forward {config.get('encoder_ffn_dim')}"),
         ("vocabulary", _thousands(config.get("vocab_size"))),
         ("window", "whole document" if window == 0 else f"{window} sentences"),
+        *special(config),
+    ]
+
+
+def _recurrent_rows(config: dict[str, Any]) -> list[tuple[str, str]]:
+    directions = "both directions" if config.get("bidirectional") else "one direction"
+    return [
+        ("width", f"{config.get('hidden_size')}, embeddings {config.get('embedding_size')}"),
+        ("recurrent layers", f"{config.get('rnn_type')}, encoder in {directions}"),
+        ("attention", f"{config.get('attention')}{', input feeding' if config.get('input_feeding') else ''}"),
+    ]
+
+
+def _transformer_rows(config: dict[str, Any]) -> list[tuple[str, str]]:
+    return [
+        ("width", f"{config.get('d_model')}, feed-forward {config.get('encoder_ffn_dim')}"),
         (
             "attention",
             f"encoder {config.get('encoder_self_attention')}, decoder {config.get('decoder_self_attention')}, "

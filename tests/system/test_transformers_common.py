@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Transformers' own common tests of models and configurations, run on HierNMT and, as the yardstick, on Marian.
+"""Transformers' own common tests of models and configurations, run on HierNMT, RNNNMT and, as the yardstick, Marian.
 
 They come with the source distribution of Transformers, not with the installed package. `make test-transformers`
 unpacks that distribution and names its folder of tests in TRANSFORMERS_TESTS; without it everything here is skipped.
@@ -20,7 +20,14 @@ import torch
 from transformers import MarianConfig, MarianModel, MarianMTModel
 from transformers.models.auto import modeling_auto
 
-from hier_nmt import HierNMTConfig, HierNMTForConditionalGeneration, HierNMTModel
+from hier_nmt import (
+    HierNMTConfig,
+    HierNMTForConditionalGeneration,
+    HierNMTModel,
+    RNNNMTConfig,
+    RNNNMTForConditionalGeneration,
+    RNNNMTModel,
+)
 from hier_nmt.models.configuration_hier_nmt import PRESETS
 
 pytestmark = pytest.mark.slow
@@ -44,6 +51,12 @@ SIZES: dict[str, Any] = {
     "bos_token_id": 0,
     "eos_token_id": 2,
     "decoder_start_token_id": 3,
+}
+RECURRENT_SIZES: dict[str, Any] = {
+    **{name: size for name, size in SIZES.items() if name.endswith(("_layers", "_token_id"))},
+    "vocab_size": VOCABULARY_SIZE,
+    "embedding_size": SIZES["d_model"],
+    "hidden_size": SIZES["d_model"],
 }
 # The numbers of the testers' sentences and paragraphs: tests that pass embeddings hide the separators.
 STRUCTURE_IDS = {
@@ -111,11 +124,12 @@ class ModelTester:
     vocab_size = VOCABULARY_SIZE
 
     def __init__(self, config_class: type, fields: dict[str, Any], structure_ids: dict[str, torch.Tensor]):
+        """`fields`: of the configuration, its sizes among them."""
         self.config_class, self.fields, self.structure_ids = config_class, fields, structure_ids
 
     def get_config(self) -> Any:
         """The small configuration."""
-        return self.config_class(**{**SIZES, **self.fields})
+        return self.config_class(**self.fields)
 
     def prepare_config_and_inputs_for_common(self) -> tuple[Any, dict[str, torch.Tensor]]:
         """The configuration and a batch without padding, with separators inside and the end token last."""
@@ -137,14 +151,19 @@ class CommonTests(ModelTesterMixin, GenerationTesterMixin):
 
     is_encoder_decoder = True
     config_class: type
+    sizes: dict[str, Any] = SIZES
     fields: dict[str, Any] = {}
     structure_ids: dict[str, torch.Tensor] = {}
+    # What the configuration must have, where not all that every Transformer has; None: that.
+    common_properties: list[str] | None = None
 
     def setUp(self) -> None:
         """Makes the testers."""
         super().setUp()
-        self.model_tester = ModelTester(self.config_class, self.fields, self.structure_ids)
-        self.config_tester = ConfigTester(self, config_class=self.config_class, has_text_modality=True)
+        self.model_tester = ModelTester(self.config_class, {**self.sizes, **self.fields}, self.structure_ids)
+        self.config_tester = ConfigTester(
+            self, config_class=self.config_class, has_text_modality=True, common_properties=self.common_properties
+        )
 
     def test_config(self) -> None:
         """The configuration keeps its values through save and load."""
@@ -167,11 +186,9 @@ class TestHierNMT(CommonTests, unittest.TestCase):
     def setUp(self) -> None:
         """Lists our classes where the tests look up which labels a class takes."""
         super().setUp()
-        for names, model_class in (
-            (modeling_auto.MODEL_MAPPING_NAMES, HierNMTModel),
-            (modeling_auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES, HierNMTForConditionalGeneration),
-        ):
-            listed = patch.dict(names, {HierNMTConfig.model_type: model_class.__name__})
+        mappings = (modeling_auto.MODEL_MAPPING_NAMES, modeling_auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES)
+        for names, model_class in zip(mappings, self.all_model_classes, strict=True):
+            listed = patch.dict(names, {self.config_class.model_type: model_class.__name__})
             listed.start()
             self.addCleanup(listed.stop)
 
@@ -220,3 +237,19 @@ class TestHierNMTContext(TestHierNMT):
 
     structure_ids = STRUCTURE_IDS
     fields = PRESETS["sentence-context"]
+
+
+class TestRNNNMT(TestHierNMT):
+    """Recurrent layers in both directions and additive attention, of which the encoder has none and no head."""
+
+    config_class = RNNNMTConfig
+    all_model_classes = (RNNNMTModel, RNNNMTForConditionalGeneration)
+    sizes = RECURRENT_SIZES
+    has_attentions = False
+    common_properties = ["hidden_size", "num_hidden_layers", "vocab_size"]
+
+
+class TestRNNNMTWithoutAttention(TestRNNNMT):
+    """Gated recurrent units in one direction, input feeding, no attention."""
+
+    fields = {"rnn_type": "gru", "bidirectional": False, "attention": "none", "input_feeding": True}

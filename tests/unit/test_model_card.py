@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+from hier_nmt import RNNNMTConfig
 from hier_nmt.model_card import CardTexts, Evaluation, model_card, results_table, write_model_card
 
 TEMPLATE = Path(__file__).parents[2] / "model_cards" / "template.md"
@@ -80,6 +81,20 @@ def test_card_states_accuracies_on_contrastive_sets_with_intervals(checkpoint):
     assert "- anaphora, tiny: `contrastive|n:200`" in text
     assert "| tiny | dev | prefix |" in text
     assert "contrastive sets: unknown" in model_card(checkpoint, TEXTS, evaluations[:1], TEMPLATE).text
+
+
+def test_card_of_a_recurrent_model_states_what_it_is_made_of(checkpoint):
+    config = RNNNMTConfig(vocab_size=4000, embedding_size=256, hidden_size=512, rnn_type="gru", input_feeding=True)
+    config.save_pretrained(checkpoint)
+    text = model_card(checkpoint, TEXTS, [], TEMPLATE).text
+    for line in (
+        "| width | 512, embeddings 256 |",
+        "| recurrent layers | gru, encoder in both directions |",
+        "| attention | additive, input feeding |",
+        "| vocabulary | 4,000 |",
+    ):
+        assert line in text
+    assert "positions" not in text
 
 
 def test_what_is_unknown_is_written_as_unknown(checkpoint):

@@ -3,12 +3,15 @@
 """`generate` over many rows of different length: batches of similar length, outputs in the order of the rows."""
 
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import torch
 from transformers import GenerationConfig, PreTrainedModel
+
+from .positions import position_limits
+from .written_windows import ExpectedWindow, WindowFollower, WithinPositions
 
 
 class Ends(NamedTuple):
@@ -20,11 +23,13 @@ class Ends(NamedTuple):
 
 
 class Request(NamedTuple):
-    """One row for the decoder: source ids, the forced target prefix without the start token, and the longest output."""
+    """One row for the decoder: source ids, the forced target prefix without the start token, the longest output and,
+    of a window without a prefix, what its translation must have."""
 
     source_ids: list[int]
     prefix_ids: list[int]
     max_new_tokens: int
+    expected: ExpectedWindow | None = None
 
 
 class Output(NamedTuple):
@@ -40,6 +45,7 @@ class BatchedGenerator:
     Args:
         model: an encoder-decoder model.
         pad_token_ids: padding of the source and of the target.
+        separator_ids: the target's `<sep>` and `<par>`, or nothing.
         batch_size: rows in a batch.
         max_batch_tokens: source and prefix tokens in a batch, padding counted; None means no limit.
         generate_kwargs: options of `generate`; a length limit among them replaces that of the requests.
@@ -52,11 +58,13 @@ class BatchedGenerator:
         self,
         model: PreTrainedModel,
         pad_token_ids: tuple[int, int],
+        separator_ids: Sequence[int],
         batch_size: int,
         max_batch_tokens: int | None,
         generate_kwargs: dict[str, Any],
     ) -> None:
-        self.model, self.pad_token_ids = model, pad_token_ids
+        self.model, self.pad_token_ids, self.separator_ids = model, pad_token_ids, separator_ids
+        self.limits = position_limits(model.config)
         self.batch_size, self.max_batch_tokens = batch_size, max_batch_tokens
         self.generation_config, self.generate_kwargs, self.max_new_tokens = _generation_options(model, generate_kwargs)
 
@@ -75,13 +83,25 @@ class BatchedGenerator:
             self.model.train(was_training)
 
     def run(
-        self, requests: list[Request], ends: Ends, on_output: Callable[[int], object] | None = None
+        self,
+        requests: list[Request],
+        ends: Ends,
+        on_output: Callable[[int], object] | None = None,
+        on_written: Callable[[int, int], object] | None = None,
     ) -> list[Output]:
-        """The output of every request, in order; `on_output` is called with the index of each one that is done."""
+        """The output of every request, in order.
+
+        Args:
+            requests: all of which, or none, are windows with something expected.
+            ends: how their runs may end.
+            on_output: called with the index of each request that is done.
+            on_written: called with the index of a window and the number of its sentences that are complete so far.
+        """
         outputs: list[Output | None] = [None] * len(requests)
         for indices in self._batches(requests):
             batch = [requests[index] for index in indices]
-            for index, output in zip(indices, self._generate(batch, ends), strict=True):
+            hooks = self._hooks(batch, ends, _renumbered(on_written, indices))
+            for index, output in zip(indices, self._generate(batch, ends, hooks), strict=True):
                 outputs[index] = output
                 if on_output is not None:
                     on_output(index)
@@ -101,7 +121,22 @@ class BatchedGenerator:
         if batch:
             yield batch
 
-    def _generate(self, batch: list[Request], ends: Ends) -> list[Output]:
+    def _hooks(
+        self, batch: list[Request], ends: Ends, on_written: Callable[[int, int], object] | None
+    ) -> dict[str, Any]:
+        """What `generate` is to call in every step, behind what the caller of the translation wants it to call."""
+        hooks: dict[str, list[Any]] = {}
+        expected = [request.expected for request in batch if request.expected is not None]
+        if expected:
+            ends_rows = self.generation_config.num_beams in (None, 1)
+            follower = WindowFollower(self.separator_ids, expected, ends_rows, self.limits, on_written)
+            hooks["stopping_criteria"] = [follower]
+        if any(limit is not None for limit in self.limits):
+            within = WithinPositions(self.limits, self.separator_ids, ends.end_ids, self.pad_token_ids[1])
+            hooks["logits_processor"] = [within]
+        return {name: [*(self.generate_kwargs.get(name) or ()), *added] for name, added in hooks.items()}
+
+    def _generate(self, batch: list[Request], ends: Ends, hooks: dict[str, Any]) -> list[Output]:
         limits = [self.max_new_tokens or request.max_new_tokens for request in batch]
         config = copy.copy(self.generation_config)
         config.max_new_tokens = max(limits)
@@ -113,10 +148,19 @@ class BatchedGenerator:
             config.min_new_tokens = max(ends.min_new_tokens, config.min_new_tokens or 0)
         inputs = self._inputs(batch)
         generate: Callable[..., Any] = self.model.generate  # type: ignore[assignment]
-        sequences = generate(**inputs, generation_config=config, **self.generate_kwargs)
+        options = {**self.generate_kwargs, **self._cache(config), **hooks}
+        sequences = generate(**inputs, generation_config=config, **options)
         num_given = inputs["decoder_input_ids"].shape[1] if "decoder_input_ids" in inputs else 1
         rows = getattr(sequences, "sequences", sequences)[:, num_given:].tolist()
         return [_output(row, ends.end_ids, limit) for row, limit in zip(rows, limits, strict=True)]
+
+    def _cache(self, config: GenerationConfig) -> dict[str, Any]:
+        """The model's own kind of cache, if it has one and the caller has not chosen another, or none."""
+        make_cache = getattr(self.model, "decoding_cache", None)
+        is_chosen = config.cache_implementation is not None or "past_key_values" in self.generate_kwargs
+        if make_cache is None or is_chosen or config.use_cache is False:
+            return {}
+        return {"past_key_values": make_cache()}
 
     def _inputs(self, batch: list[Request]) -> dict[str, torch.Tensor]:
         source_pad, target_pad = self.pad_token_ids
@@ -128,6 +172,15 @@ class BatchedGenerator:
             inputs["decoder_input_ids"], inputs["decoder_attention_mask"] = _padded(rows, target_pad, left=True)
         device = self.model.device
         return {name: tensor.to(device) for name, tensor in inputs.items()}
+
+
+def _renumbered(
+    on_written: Callable[[int, int], object] | None, indices: Sequence[int]
+) -> Callable[[int, int], object] | None:
+    """`on_written` for a batch of the requests of these indices."""
+    if on_written is None:
+        return None
+    return lambda place, num_complete: on_written(indices[place], num_complete)
 
 
 def _padded(rows: list[list[int]], pad_token_id: int, left: bool) -> tuple[torch.Tensor, torch.Tensor]:

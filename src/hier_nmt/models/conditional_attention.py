@@ -6,15 +6,15 @@ Dimensions: B batch, S source tokens, N sentences, t selected sentences, H heads
 model width.
 """
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 
 import torch
 from torch import nn
-from transformers.cache_utils import EncoderDecoderCache
+from transformers.cache_utils import Cache, DynamicCache, DynamicLayer, EncoderDecoderCache
 from transformers.utils import logging
 
-from .document_structure import Sentences
+from .document_structure import CompletedSentences, Sentences
 from .multi_head_attention import AttentionInputs, MultiHeadAttention, SelectionPlan, eager_attention_forward
 from .sentence_encoder import PairMerge, SentenceEncoder
 from .sentence_selection import full_precision, select_by_relevance
@@ -56,7 +56,8 @@ class ConditionalAttention(MultiHeadAttention):
     @classmethod
     def plan(cls, inputs: AttentionInputs) -> SelectionPlan:
         """The sentences of queries and keys."""
-        return SelectionPlan.from_inputs(inputs)
+        own = int(cls.slot == "decoder")
+        return SelectionPlan.from_inputs(inputs, inputs.config.selected_sentences(cls.slot) + own)
 
     def sentence_keys(self, sentence_states: Any, sentence_mask: Any) -> SentenceKeys:
         """The keys to compare queries with, from the encodings [B, N, D] of the sentences that the mask [B, N] has."""
@@ -142,18 +143,42 @@ class HierarchicalCrossAttention(HierarchicalAttention):
     slot = "cross"
 
 
+@dataclass(frozen=True)
+class GrowingSelectionPlan(SelectionPlan):
+    """The plan of causal self-attention.
+
+    Attributes:
+        complete: the prefix's complete sentences, where the cache keeps what is known of them; else None.
+    """
+
+    complete: CompletedSentences | None = None
+
+
 class CausalConditionalAttention(ConditionalAttention):
     """A target token sees its own sentence's past and, of the sentences complete before it, its t most relevant ones.
 
-    The sentences of a cached prefix are encoded from the states that lie in the cache behind the keys.
+    Behind the keys, the cache holds the states from which sentences are encoded and, with the first token behind a
+    sentence, what queries are compared with to choose it. So a decoding step encodes the sentence that it completes
+    and no other, and what is kept follows the tokens wherever beam search or cropping takes them.
     """
 
     slot = "decoder"
 
+    @classmethod
+    def plan(cls, inputs: AttentionInputs) -> GrowingSelectionPlan:
+        """The sentences of queries and keys, and which of them are complete."""
+        plan = super().plan(inputs)
+        complete = None
+        if holds_what_it_is_given(inputs.past_key_values):
+            num_queries = plan.query_sentence_ids.shape[1]
+            num_keys = inputs.past_key_values.get_seq_length() + num_queries
+            complete = CompletedSentences.from_ids(plan.key_sentence_ids[:, :num_keys], num_queries)
+        return GrowingSelectionPlan(**vars(replace(plan, own_sentence_ids=plan.query_sentence_ids)), complete=complete)
+
     def forward(  # type: ignore[override]
         self,
         hidden_states: torch.Tensor,
-        plan: SelectionPlan,
+        plan: GrowingSelectionPlan,
         key_value_states: torch.Tensor | None = None,
         past_key_values: EncoderDecoderCache | None = None,
         sentence_keys: Any = None,
@@ -166,23 +191,84 @@ class CausalConditionalAttention(ConditionalAttention):
         query = self._split_heads(self.q_proj(hidden_states))
         key, value = self._split_heads(self.k_proj(hidden_states)), self._split_heads(self.v_proj(hidden_states))
         pooled = pooling.states.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)  # [B, H, Q, D / H]
-        if past_key_values is not None:
-            both, value = past_key_values.self_attention_cache.update(
-                torch.cat([key, pooled.to(key.dtype)], dim=-1), value, self.layer_idx
-            )
-            key, pooled = both.split([key.shape[-1], pooled.shape[-1]], dim=-1)
-        sentences = Sentences.from_ids(plan.key_sentence_ids[:, : key.shape[2]])
-        states = pooling.encoder(pooled.transpose(1, 2).flatten(2), sentences.sentence_ids, sentences.num_sentences)
+        cache = None if past_key_values is None else past_key_values.self_attention_cache
+        if plan.complete is not None and cache is not None:
+            key, value, keys = self._continue(key, value, pooled, plan.complete, cache, pooling.encoder)
+        else:
+            key, value, keys = self._encode_all(key, value, pooled, plan, cache, pooling.encoder)
         indices, scores = select_by_relevance(
             full_precision(self._split_heads(self.sentence_q_proj(hidden_states))),
-            self._relevance_keys(states),
-            sentences.mask,
-            self._num_selected(sentences.mask),
+            keys.levels[0],
+            keys.masks[0],
+            self._num_selected(keys.masks[0]),
             num_choosable=plan.query_sentence_ids - 1,
         )
-        plan_with_own = replace(plan, own_sentence_ids=plan.query_sentence_ids)
-        output, weights = self._attend_selected(query, key, value, indices, scores, plan_with_own, output_attentions)
+        output, weights = self._attend_selected(query, key, value, indices, scores, plan, output_attentions)
         return output, weights, indices, scores
+
+    def _encode_all(
+        self,
+        key: torch.Tensor,
+        value: torch.Tensor,
+        pooled: torch.Tensor,
+        plan: SelectionPlan,
+        cache: Cache | None,
+        encoder: SentenceEncoder,
+    ) -> tuple[torch.Tensor, torch.Tensor, SentenceKeys]:
+        """Keys and values [B, H, K, E] of the whole prefix, and the relevance keys of all its sentences.
+
+        Args:
+            key, value: of the newest tokens [B, H, Q, E].
+            pooled: the states they are encoded from [B, H, Q, D / H].
+            plan: the slot's.
+            cache: of the earlier tokens; it holds their states behind their keys.
+            encoder: of the sentences.
+        """
+        if cache is not None:
+            both, value = cache.update(torch.cat([key, pooled.to(key.dtype)], dim=-1), value, self.layer_idx)
+            key, pooled = both.split([key.shape[-1], pooled.shape[-1]], dim=-1)
+        sentences = Sentences.from_ids(plan.key_sentence_ids[:, : key.shape[2]])
+        states = encoder(pooled.transpose(1, 2).flatten(2), sentences.sentence_ids, sentences.num_sentences)
+        return key, value, self.sentence_keys(states, sentences.mask)
+
+    def _continue(
+        self,
+        key: torch.Tensor,
+        value: torch.Tensor,
+        pooled: torch.Tensor,
+        complete: CompletedSentences,
+        cache: Cache,
+        encoder: SentenceEncoder,
+    ) -> tuple[torch.Tensor, torch.Tensor, SentenceKeys]:
+        """As `_encode_all`, with nothing encoded but the sentences that the newest tokens complete."""
+        width, pooled_width = key.shape[-1], pooled.shape[-1]
+        pooled = pooled.to(key.dtype)
+        found = key.new_zeros(key.shape)
+        if complete.sentence_ids.shape[1] > 0:
+            states = self._states_from(complete.first, pooled, cache, width)
+            states = encoder(states.transpose(1, 2).flatten(2), complete.sentence_ids, complete.num_sentences)
+            keys = nn.functional.pad(self._split_heads(self.sentence_k_proj(states)), (0, 0, 1, 0))
+            index = complete.completed[:, None, :, None].expand(*key.shape[:3], width)
+            found = keys.gather(2, index).to(key.dtype)
+        everything, value = cache.update(torch.cat([key, pooled, found], dim=-1), value, self.layer_idx)
+        rows = torch.arange(len(key), device=key.device)[:, None]
+        keys = everything[rows, :, complete.behind, width + pooled_width :].transpose(1, 2)  # [B, H, N, E]
+        return everything[..., :width], value, SentenceKeys([full_precision(keys)], [complete.mask])
+
+    def _states_from(self, first: int, newest: torch.Tensor, cache: Cache, width: int) -> torch.Tensor:
+        """States [B, H, L - first, D / H] of the tokens from `first` on, cached ones from behind their keys' width."""
+        past_length = cache.get_seq_length(self.layer_idx)
+        if first >= past_length:
+            return newest[:, :, first - past_length :]
+        layer: Any = cache.layers[self.layer_idx]
+        return torch.cat([layer.keys[:, :, first:, width : width + newest.shape[-1]], newest], dim=2)
+
+
+def holds_what_it_is_given(cache: Cache | None) -> TypeGuard[Cache]:
+    """Whether the states of earlier tokens can be read from the cache between its updates."""
+    if torch.compiler.is_compiling() or not isinstance(cache, DynamicCache):
+        return False
+    return not cache.offloading and all(isinstance(layer, DynamicLayer) for layer in cache.layers)
 
 
 class SentenceContextAttention(nn.Module):

@@ -124,3 +124,59 @@ class Sentences:
             )
         has_tokens = torch.zeros(sentence_ids.shape[0], num_sentences + 1, dtype=torch.bool, device=sentence_ids.device)
         return cls(sentence_ids, num_sentences, has_tokens.scatter(1, sentence_ids, True)[:, 1:])
+
+
+@dataclass(frozen=True)
+class CompletedSentences:
+    """The sentences of a growing text that are complete: the next one has begun behind them.
+
+    What is known of a complete sentence is kept with the first token behind it, so that it is there exactly as long as
+    that token is, whatever a decoder does with the tokens in its cache.
+
+    Attributes:
+        behind: index of the first token behind each sentence [B, N]; 0 where the sentence is not complete.
+        mask: boolean [B, N], True on complete sentences.
+        first: index of the earliest token of a sentence that the newest tokens complete; L if they complete none.
+        sentence_ids: numbers of the sentences of the tokens from `first` on [B, L - first], the earliest one 1.
+        num_sentences: at least the largest of these numbers.
+        completed: for each of the newest tokens [B, Q] the number, among these, of the sentence that ends before it; 0
+            where none does.
+    """
+
+    behind: torch.Tensor
+    mask: torch.Tensor
+    first: int
+    sentence_ids: torch.Tensor
+    num_sentences: int
+    completed: torch.Tensor
+
+    @classmethod
+    def from_ids(cls, sentence_ids: torch.Tensor, num_newest: int) -> "CompletedSentences":
+        """The complete sentences of a text whose numbers [B, L] never fall, but for padding; its last Q tokens are new.
+
+        Args:
+            sentence_ids: number of the sentence of each token [B, L], from 1; 0 is padding.
+            num_newest: Q.
+        """
+        num_tokens = sentence_ids.shape[1]
+        ended = torch.nn.functional.pad(sentence_ids[:, :-1], (1, 0))
+        ended = ended * (ended != sentence_ids)  # [B, L], number of the sentence that ends before a token
+        num_sentences = max(int(ended.max()), 1)
+        indices = torch.arange(num_tokens, device=sentence_ids.device).expand_as(ended)
+        behind = sentence_ids.new_zeros(len(ended), num_sentences + 1).scatter_reduce(1, ended, indices, "amax")[:, 1:]
+        newest = ended[:, num_tokens - num_newest :]
+        is_needed = newest.new_zeros(len(ended), num_sentences + 1, dtype=torch.bool).scatter(1, newest, True)
+        is_needed[:, 0] = False
+        is_needed = is_needed.gather(1, sentence_ids.clamp_max(num_sentences)) & (sentence_ids <= num_sentences)
+        columns = is_needed.any(0).nonzero()
+        first = int(columns[0]) if len(columns) else num_tokens
+        window = sentence_ids[:, first:] * is_needed[:, first:]
+        before = int(window[window > 0].min()) - 1 if len(columns) else 0
+        return cls(
+            behind,
+            behind > 0,
+            first,
+            (window - before).clamp_min(0),
+            num_sentences - before,
+            (newest - before).clamp_min(0),
+        )

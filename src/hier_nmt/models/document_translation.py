@@ -27,7 +27,16 @@ from .batched_generation import BatchedGenerator, Request
 from .document_windows import Window, fit_window
 from .long_sentences import sentence_joiner, split_long_sentence
 from .translation_vocabulary import TranslationVocabulary
-from .working_documents import Job, Place, SourceDocument, TranslatedDocument, WorkingDocument, encode_documents
+from .working_documents import (
+    Job,
+    Place,
+    SourceDocument,
+    TranslatedDocument,
+    WorkingDocument,
+    encode_documents,
+    most_target_tokens,
+)
+from .written_windows import ExpectedWindow
 
 STRATEGIES = ("sentence", "current", "prefix", "document")
 
@@ -47,7 +56,9 @@ class DocumentTranslator:
         max_source_tokens: longest source window; default: the model's.
         max_target_tokens: longest target window; default: the model's.
         generate_kwargs: options of `generate`. `max_new_tokens` replaces the limit of 2 x source length + 10.
-        on_progress: called with the number of sentences that were translated.
+        on_progress: called with the number of sentences that were translated, those of a long window while it is
+            written. A negative number takes back those of a window that is thrown away; they are counted again when
+            they have been translated alone.
 
     Raises:
         ValueError: an unknown strategy, or one that the model or tokenizer cannot follow.
@@ -82,14 +93,26 @@ class DocumentTranslator:
         self.max_source_tokens = max_source_tokens or _length_limit(config, "max_source_tokens")
         self.max_target_tokens = max_target_tokens or _length_limit(config, "max_target_tokens")
         self.generator = BatchedGenerator(
-            model, self.vocabulary.pad_token_ids, batch_size, max_batch_tokens, generate_kwargs or {}
+            model,
+            self.vocabulary.pad_token_ids,
+            self.vocabulary.target_separators,
+            batch_size,
+            max_batch_tokens,
+            generate_kwargs or {},
         )
+        self.limits = self.generator.limits
         self.joiner = sentence_joiner(getattr(config, "target_language", None))
         self.on_progress = on_progress or (lambda num_sentences: None)
 
     def translate(self, documents: Sequence[SourceDocument]) -> list[TranslatedDocument]:
-        """The translation of every document, in order; batches are filled across documents."""
+        """The translation of every document, in order; batches are filled across documents.
+
+        Raises:
+            ValueError: a window has more sentences or paragraphs than the model has positions for.
+        """
         working = encode_documents(documents, self.vocabulary, self._num_context())
+        for document in working:
+            self._check_positions(document)
         with self.generator.inference():
             self._translate_long_sentences(working)
             if self.strategy == "prefix":
@@ -102,18 +125,57 @@ class DocumentTranslator:
         """The most context sentences that a window can hold; None means no limit."""
         return None if self.window_sentences == 0 else self.window_sentences - 1
 
+    def _check_positions(self, document: WorkingDocument) -> None:
+        """Raises a ValueError for a window beyond a learned table, before anything is decoded."""
+        for window in self._windows_to_decode(document):
+            num_paragraphs = sum(document.ends_paragraph[window.start : window.stop - 1]) + 1
+            for level, count in (("sentence", window.stop - window.start), ("paragraph", num_paragraphs)):
+                limit = getattr(self.limits, f"{level}s")
+                if limit is not None and count > limit:
+                    raise ValueError(
+                        f"a window of {count} {level}s is beyond the end of the model's learned {level} positions, "
+                        f"which are {limit}. Give a number of window_sentences, or set sentence_position_clamp in the "
+                        f"model's configuration, with which all {level}s beyond share the last position."
+                    )
+
+    def _windows_to_decode(self, document: WorkingDocument) -> list[Window]:
+        """The windows of a document, as far as they are known beforehand; of those that only grow, the last."""
+        limits = (self.max_source_tokens, self.max_target_tokens)
+        if self.strategy == "document":
+            return document.blocks(self.window_sentences, *limits)
+        stops = range(document.first + 1, len(document.texts) + 1)
+        if self.window_sentences == 0:
+            wanted = [Window(0, stop) for stop in stops[-1:]]
+        else:
+            wanted = [Window(max(0, stop - self.window_sentences), stop) for stop in stops]
+        return [self._fit(document, window) for window in wanted]
+
+    def _sentence_limits(self) -> tuple[int, int] | None:
+        """The most source tokens of a sentence, and those of its pieces if it is longer; None if there is no limit."""
+        limits, sizes = [], []
+        if self.max_source_tokens is not None:
+            limits.append(self.max_source_tokens)
+            # A model of windows has seen single sentences of this length at most.
+            sizes.append(self.max_source_tokens // max(1, self.window_sentences) - 1)
+        if self.limits.sentence_tokens is not None:
+            limits.append(self.limits.sentence_tokens)
+            sizes.append(self.limits.sentence_tokens - 1)
+        return (min(limits), max(1, min(sizes))) if limits else None
+
     def _translate_long_sentences(self, documents: "list[WorkingDocument]") -> None:
         """Sentences longer than the limit, cut into pieces that are decoded alone."""
-        if self.max_source_tokens is None:
+        limits = self._sentence_limits()
+        if limits is None:
             return
+        limit, max_tokens = limits
+        # Blocks leave out what is translated, context too; other windows hold what their context happens to be.
+        begins_with_context = self.strategy in ("prefix", "document")
         places = [
             (document, index)
             for document in documents
-            for index in range(document.first if self.strategy != "prefix" else 0, len(document.texts))
-            if document.translations[index] is None and document.source_lengths[index] > self.max_source_tokens
+            for index in range(0 if begins_with_context else document.first, len(document.texts))
+            if document.translations[index] is None and document.source_lengths[index] > limit
         ]
-        # A model of windows has seen single sentences of this length at most.
-        max_tokens = max(1, self.max_source_tokens // max(1, self.window_sentences) - 1)
         encode = self.vocabulary.encode
         pieces = [
             split_long_sentence(document.texts[index], lambda text: len(encode([text])[0]), max_tokens)
@@ -150,19 +212,45 @@ class DocumentTranslator:
         """The window of sentence `index`, without context that does not fit."""
         start = 0 if self.window_sentences == 0 else max(0, index + 1 - self.window_sentences)
         wanted = Window(start, index + 1)
-        limits = (self.max_source_tokens, self.max_target_tokens)
-        window = fit_window(wanted, document.source_lengths, document.target_lengths, *limits)
+        window = self._fit(document, wanted)
         document.statistics.num_shortened_windows += window != wanted
         return window
 
+    def _fit(self, document: "WorkingDocument", wanted: Window) -> Window:
+        """The window without context that is too long, or stands before a sentence that is."""
+        limits = (self.max_source_tokens, self.max_target_tokens)
+        window = fit_window(wanted, document.source_lengths, document.target_lengths, *limits)
+        most = self.limits.sentence_tokens
+        if most is None:
+            return window
+        # A forced translation stands between a start token, perhaps, and a separator.
+        too_long = [
+            index
+            for index in range(window.start, window.stop - 1)
+            if max(document.source_lengths[index], len(document.target_ids[index]) + 2) > most
+        ]
+        return window._replace(start=too_long[-1] + 1) if too_long else window
+
     def _decode_windows(self, jobs: "list[Job]") -> None:
         """Windows of several sentences, each decoded as a whole; what is wrong with them is decoded again alone."""
-        requests = [self._request(job.document.source_ids(job.window)) for job in jobs]
+        requests = [self._request(job.document.source_ids(job.window), expected=job.expected()) for job in jobs]
+        num_reported = [0] * len(jobs)
+
+        def report(index: int, num_complete: int) -> None:
+            # Context comes first and does not count.
+            num_wanted = max(0, num_complete - (jobs[index].first - jobs[index].window.start))
+            if num_wanted > num_reported[index]:
+                self.on_progress(num_wanted - num_reported[index])
+                num_reported[index] = num_wanted
+
+        ends = self.vocabulary.window_ends
+        finished = self.generator.run(requests, ends, lambda index: report(index, jobs[index].num_sentences), report)
         failed = []
-        finished = self.generator.run(requests, self.vocabulary.window_ends, lambda index: self._report(jobs[index]))
         for job, output in zip(jobs, finished, strict=True):
             failed += job.accept(output, self.vocabulary)
-        self._decode_again(failed)
+        if failed:
+            self.on_progress(-len(failed))
+        self._decode_again(failed, report=True)
 
     def _decode_alone(self, places: "list[Place]", report: bool = False, retry: bool = False) -> None:
         """Each sentence without any context; an empty translation is tried once more, with the end token forbidden."""
@@ -178,10 +266,10 @@ class DocumentTranslator:
         if empty:
             self._decode_again(empty)
 
-    def _decode_again(self, places: "list[Place]") -> None:
+    def _decode_again(self, places: "list[Place]", report: bool = False) -> None:
         for document, _ in places:
             document.statistics.num_fallbacks += 1
-        self._decode_alone(places, retry=True)
+        self._decode_alone(places, report, retry=True)
 
     def _decode_in_order(self, documents: "list[WorkingDocument]") -> None:
         """Strategy `prefix`: the next sentence of every document at the same time."""
@@ -206,14 +294,19 @@ class DocumentTranslator:
         self._decode_again(failed)
         self.on_progress(sum(index >= document.first for document, index in places))
 
-    def _request(self, source_ids: list[int], prefix_ids: Sequence[int] = (), num_source: int | None = None) -> Request:
-        max_new_tokens = 2 * (len(source_ids) if num_source is None else num_source) + 10
+    def _request(
+        self,
+        source_ids: list[int],
+        prefix_ids: Sequence[int] = (),
+        num_source: int | None = None,
+        expected: ExpectedWindow | None = None,
+    ) -> Request:
+        max_new_tokens = most_target_tokens(len(source_ids) if num_source is None else num_source)
         if self.max_target_tokens is not None:
             max_new_tokens = max(1, min(max_new_tokens, self.max_target_tokens - len(prefix_ids)))
-        return Request(source_ids, list(prefix_ids), max_new_tokens)
-
-    def _report(self, job: "Job") -> None:
-        self.on_progress(job.window.stop - job.first)
+        if expected is None and self.limits.sentence_tokens is not None:
+            max_new_tokens = max(1, min(max_new_tokens, self.limits.sentence_tokens - 2))
+        return Request(source_ids, list(prefix_ids), max_new_tokens, expected)
 
 
 def _length_limit(config: Any, name: str) -> int | None:

@@ -57,6 +57,11 @@ class Arithmetic(NamedTuple):
     states: Workspace
     sums: Workspace
 
+    def give_back(self) -> None:
+        """Gives back the large buffers."""
+        self.states.give_back()
+        self.sums.give_back()
+
     def gather(self, name: str, states: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
         """The rows [..., E] that `rows` names in `states` [L, E]."""
         target = self.states.take(name, rows.numel(), states.shape[1])
@@ -158,7 +163,8 @@ class SlabStates(NamedTuple):
 
 
 class SlabGradients(NamedTuple):
-    """Gradients of a slab's query [R, E], key and value [B * H' * K, E] and scores [R, C]."""
+    """Gradients of a slab's query [R, E], key and value [B * H' * K, E], which hold until the next slab, and scores
+    [R, C]."""
 
     query: torch.Tensor
     key: torch.Tensor
@@ -174,7 +180,10 @@ def slab_gradients(
     num_blocks, length = slab.blocks.row.shape
     products = torch.mul(grad_output, output, out=arithmetic.states.take("slots", *output.shape))
     delta = products.sum(-1, dtype=scores.dtype)  # [R]
-    shift = functional.pad((scores - normaliser[:, None]).flatten(), (0, 1), value=-torch.inf)  # [R C + 1]
+    # Added to the logits in each slot; where there is no pair, nothing is read.
+    shift = arithmetic.sums.take("shift", num_blocks * length + 1).fill_(-torch.inf)
+    shift.scatter_(0, slab.blocks.slot.flatten(), (scores - normaliser[:, None]).flatten())
+    shift = shift[:-1].unflatten(0, (num_blocks, length))
     grad_query = arithmetic.sums.take("slots", num_blocks * length + 1, query.shape[1])
     grad_scores = arithmetic.sums.take("slot sums", num_blocks * length + 1)
     grad_query[-1], grad_scores[-1] = 0.0, 0.0
@@ -186,13 +195,15 @@ def slab_gradients(
         queries, some_keys = arithmetic.gather("queries", query, chunk.rows), arithmetic.gather("keys", key, keys)
         values, grads = arithmetic.gather("values", value, keys), arithmetic.gather("grads", grad_output, chunk.rows)
         logits = arithmetic.logits(chunk, queries, some_keys, scaling)
-        weights = logits.add_(shift[slab.blocks.pair[chunk.blocks]][:, None, :]).exp_()
+        weights = logits.add_(shift[chunk.blocks][:, None, :]).exp_()
         grad_weights = arithmetic.multiply("grad weights", values, grads.transpose(1, 2))
         read = weights
         if dropout.probability > 0.0:
             factors = dropout.factors(weights, chunk)
             read, grad_weights = weights * factors, grad_weights.mul_(factors)
-        grad_logits = grad_weights.sub_(delta[chunk.rows][:, None, :]).mul_(weights)
+        grad_logits = grad_weights.sub_(
+            delta.index_select(0, chunk.rows.flatten()).view(chunk.rows.shape)[:, None, :]
+        ).mul_(weights)
         by_block[1][chunk.blocks] = grad_logits.sum(1, dtype=scores.dtype)
         arithmetic.multiply_into(by_block[0][chunk.blocks], grad_logits.transpose(1, 2), some_keys, scaling)
         word_values = arithmetic.multiply("grad values", read, grads)
@@ -200,8 +211,8 @@ def slab_gradients(
         add_sums(slab, chunk, [(grad_value, word_values), (grad_key, word_keys)])
     return SlabGradients(
         functional.embedding_bag(slab.blocks.slot, grad_query, mode="sum"),
-        grad_key[:-1].clone(),
-        grad_value[:-1].clone(),
+        grad_key[:-1],
+        grad_value[:-1],
         grad_scores[slab.blocks.slot],
     )
 
@@ -241,6 +252,7 @@ class GroupedAttention(torch.autograd.Function):
             )
             output = with_heads(output, heads, merged.to(query.dtype), query.shape)
             normaliser[:, heads] = sums.view(some.shape[:3])
+        arithmetic.give_back()
         ctx.save_for_backward(query, key, value, scores, output, normaliser)
         ctx.plan = (slabs, scaling, dropout)
         return output
@@ -252,17 +264,23 @@ class GroupedAttention(torch.autograd.Function):
         query, key, value, scores, output, normaliser = ctx.saved_tensors
         slabs, scaling, dropout = ctx.plan
         inputs = (query, key, value, scores)
-        grads: list[torch.Tensor | None] = [None] * len(inputs)
+        grad_query = grad_scores = None
+        grad_key, grad_value = (
+            torch.empty(states.shape, dtype=states.dtype, device=states.device) for states in (key, value)
+        )
         arithmetic = Arithmetic(kept_workspace(query), kept_workspace(scores))
         first = 0
         for slab in slabs:
             heads = slice(first, first + slab.num_heads)
             states = SlabStates(*flat_rows(heads, *inputs, output, normaliser, grad_output))
             found = slab_gradients(slab, states, scaling, dropout.of_heads(first), arithmetic)
-            for place, (states_of, part) in enumerate(zip(inputs, found, strict=True)):
-                grads[place] = with_heads(grads[place], heads, part.to(states_of.dtype), states_of.shape)
+            grad_query = with_heads(grad_query, heads, found.query.to(query.dtype), query.shape)
+            grad_scores = with_heads(grad_scores, heads, found.scores, scores.shape)
+            for whole, part in ((grad_key, found.key), (grad_value, found.value)):
+                whole[:, heads] = part.view(whole[:, heads].shape)
             first = heads.stop
-        return *grads, None, None, None, None, None
+        arithmetic.give_back()
+        return grad_query, grad_key, grad_value, grad_scores, None, None, None, None, None
 
 
 def with_heads(whole: torch.Tensor | None, heads: slice, part: torch.Tensor, shape: torch.Size) -> torch.Tensor:

@@ -20,7 +20,9 @@ from transformers.utils.output_capturing import OutputRecorder, capture_outputs
 
 from .conditional_attention import ConditionalAttention, SentenceContextAttention, SentencePooling
 from .configuration_hier_nmt import HierNMTConfig
+from .cross_entropy import mean_cross_entropy
 from .document_structure import DocumentStructure, Sentences
+from .growing_cache import growing_cache
 from .model_outputs import (
     CHOSEN_SENTENCES,
     HierNMTEncoderOutput,
@@ -32,7 +34,7 @@ from .model_outputs import (
 from .multi_head_attention import AttentionInputs, MultiHeadAttention, kept_with_cache
 from .positions import POSITION_ENCODINGS
 from .sentence_encoder import SentenceEncoder
-from .target_labels import mean_cross_entropy, shift_tokens_right
+from .target_labels import shift_tokens_right
 from .transformer_layers import (
     CROSS_ATTENTIONS,
     DECODER_SELF_ATTENTIONS,
@@ -49,6 +51,7 @@ from .window_structure import (
     target_numbers,
     target_structure,
     token_mask,
+    without_padding_behind,
     written_sentences,
 )
 
@@ -569,6 +572,10 @@ class HierNMTForConditionalGeneration(HierNMTPreTrainedModel, GenerationMixin):
             raise ValueError("Labels need a configuration with pad_token_id and decoder_start_token_id.")
         return shift_tokens_right(labels, self.config.pad_token_id, self.config.decoder_start_token_id)
 
+    def decoding_cache(self) -> EncoderDecoderCache:
+        """An empty cache for `generate(past_key_values=...)`, in which a step does not copy the whole translation."""
+        return growing_cache(self.config.decoder_layers)
+
     def prepare_inputs_for_generation(
         self,
         input_ids: torch.LongTensor,
@@ -596,12 +603,9 @@ class HierNMTForConditionalGeneration(HierNMTPreTrainedModel, GenerationMixin):
             next_sequence_length = input_ids.shape[1] - past_length if 0 < past_length < input_ids.shape[1] else None
         if decoder_attention_mask is None:
             decoder_attention_mask = self._left_padding_mask(input_ids)
-        sentence_ids = target_numbers(
-            input_ids, decoder_sentence_ids, self.config.separator_token_ids, decoder_attention_mask
-        )
-        paragraph_ids = target_numbers(
-            input_ids, decoder_paragraph_ids, self.config.paragraph_token_ids, decoder_attention_mask
-        )
+        mask = without_padding_behind(input_ids, self.config.pad_token_id, decoder_attention_mask)
+        sentence_ids = target_numbers(input_ids, decoder_sentence_ids, self.config.separator_token_ids, mask)
+        paragraph_ids = target_numbers(input_ids, decoder_paragraph_ids, self.config.paragraph_token_ids, mask)
         if isinstance(past_key_values, EncoderDecoderCache) and past_key_values.is_compileable:
             # Compiled code wants the same shape at every step: that of the whole static cache.
             layer: Any = past_key_values.self_attention_cache.layers[0]

@@ -23,9 +23,10 @@ from transformers.utils.generic import can_return_tuple
 
 from .additive_attention import ATTENTIONS, SourceStates
 from .configuration_rnn_nmt import RNNNMTConfig
+from .cross_entropy import mean_cross_entropy
 from .recurrent_cache import DecoderState, RecurrentCache
 from .recurrent_layers import RNN_TYPES, last_states, recurrent_layers, run_over_tokens, take_step
-from .target_labels import mean_cross_entropy, shift_tokens_right
+from .target_labels import shift_tokens_right
 
 
 class RNNNMTPreTrainedModel(PreTrainedModel):
@@ -44,9 +45,9 @@ class RNNNMTPreTrainedModel(PreTrainedModel):
         return False
 
     def _init_weights(self, module: nn.Module) -> None:
-        """Initialises as the base class does, and all recurrent layers as it does those of an LSTM."""
+        """Initialises as the base class does, and recurrent layers and cells by Xavier's uniform weights, no biases."""
         super()._init_weights(module)
-        if isinstance(module, (nn.GRU, nn.RNNCellBase)):
+        if isinstance(module, (nn.RNNBase, nn.RNNCellBase)):
             for name, parameter in module.named_parameters():
                 if "weight" in name:
                     init.xavier_uniform_(parameter)
@@ -147,9 +148,9 @@ class RNNNMTEncoder(RNNNMTPreTrainedModel):
         self.layers = recurrent_layers(
             config.rnn_type,
             config.embedding_size,
+            config.hidden_size,
             config.encoder_layers,
-            hidden_size=config.hidden_size,
-            bidirectional=config.bidirectional,
+            config.bidirectional,
         )
         self.post_init()
 

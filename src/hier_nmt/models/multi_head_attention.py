@@ -16,11 +16,15 @@ from transformers.masking_utils import create_bidirectional_mask, create_causal_
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 from .document_structure import DocumentStructure
+from .gathered_attention import SortedKeys, gathered_attention, sort_keys
 from .selected_attention import attend_selected_sentences, attend_selected_sentences_reference, is_grouped
 from .sentence_blocks import SentenceWords, find_words
 
 if TYPE_CHECKING:
     from .configuration_hier_nmt import HierNMTConfig
+
+# Queries that gather what they read; more of them are grouped by sentence, which reads a sentence once for many.
+MAX_GATHERING_QUERIES = 8
 
 
 @dataclass(frozen=True)
@@ -89,6 +93,7 @@ class SelectionPlan:
         query_sentence_ids: numbers of the sentences of the queries [B, Q].
         query_positions: index [Q] of each query among the keys, in causal attention.
         words: where the words of the keys' sentences are, if queries are to be grouped by sentence.
+        sorted_keys: the keys by sentence, if queries are so few that each gathers what it reads.
         own_sentence_ids: numbers [B, Q] of sentences that are read whether they are selected or not.
     """
 
@@ -96,16 +101,22 @@ class SelectionPlan:
     query_sentence_ids: torch.Tensor
     query_positions: torch.Tensor | None = None
     words: SentenceWords | None = None
+    sorted_keys: SortedKeys | None = None
     own_sentence_ids: torch.Tensor | None = None
 
     @classmethod
-    def from_inputs(cls, inputs: AttentionInputs) -> "SelectionPlan":
-        """The plan of a slot; ValueError as in `visible_sentence_ids`."""
+    def from_inputs(cls, inputs: AttentionInputs, num_choices: int) -> "SelectionPlan":
+        """The plan of a slot whose queries read so many sentences each; ValueError as in `visible_sentence_ids`."""
         key_sentence_ids = visible_sentence_ids(inputs)
-        words = None
-        if is_grouped(inputs.config.attention_kernel, key_sentence_ids.shape[1]):
-            words = kept_with_cache(inputs.source_cache, 0, "words", lambda: find_words(key_sentence_ids))
-        return cls(key_sentence_ids, inputs.queries.sentence_ids, inputs.query_positions(), words)
+        plan = cls(key_sentence_ids, inputs.queries.sentence_ids, inputs.query_positions())
+        if not is_grouped(inputs.config.attention_kernel, key_sentence_ids.shape[1]):
+            return plan
+        if plan.query_sentence_ids.shape[1] <= MAX_GATHERING_QUERIES:
+            keys = kept_with_cache(inputs.source_cache, 0, "sorted keys", lambda: sort_keys(key_sentence_ids))
+            if keys.are_few(plan.query_sentence_ids.shape[1], num_choices):
+                return replace(plan, sorted_keys=keys)
+        words = kept_with_cache(inputs.source_cache, 0, "words", lambda: find_words(key_sentence_ids))
+        return replace(plan, words=words)
 
 
 def visible_sentence_ids(inputs: AttentionInputs) -> torch.Tensor:
@@ -272,7 +283,8 @@ class MultiHeadAttention(nn.Module):
         output_attentions: bool | None,
     ) -> tuple[torch.Tensor, torch.Tensor | None]:
         """Attended states [B, Q, D] and, on request, weights [B, H, Q, K], of queries that read selected sentences."""
-        inputs = (query, key, value, plan.key_sentence_ids[:, : key.shape[2]], sentence_indices, sentence_scores)
+        states, chosen = (query, key, value), (sentence_indices, sentence_scores)
+        key_sentence_ids = plan.key_sentence_ids[:, : key.shape[2]]
         options: dict[str, Any] = {
             "own_sentence_ids": plan.own_sentence_ids,
             "query_positions": plan.query_positions,
@@ -282,10 +294,12 @@ class MultiHeadAttention(nn.Module):
         weights = None
         # Transformers takes what is not asked for in the call from the configuration.
         if self.config.output_attentions if output_attentions is None else output_attentions:
-            output, weights = attend_selected_sentences_reference(*inputs, **options)
+            output, weights = attend_selected_sentences_reference(*states, key_sentence_ids, *chosen, **options)
+        elif plan.sorted_keys is not None:
+            output = gathered_attention(*states, plan.sorted_keys, *chosen, **options)
         else:
-            kernel = self.config.attention_kernel
-            output = attend_selected_sentences(*inputs, **options, kernel=kernel, words=plan.words)
+            options |= {"kernel": self.config.attention_kernel, "words": plan.words}
+            output = attend_selected_sentences(*states, key_sentence_ids, *chosen, **options)
         return self.out_proj(output.transpose(1, 2).flatten(2)), weights
 
     def _split_heads(self, states: torch.Tensor) -> torch.Tensor:
@@ -339,7 +353,7 @@ class SentenceAttention(MultiHeadAttention):
             query_ids = query_ids.clamp_min(1).minimum(key_ids.max(-1, keepdim=True).values)
         mask = inputs.attention_mask
         if (mask is None or mask.ndim == 2) and is_grouped(inputs.config.attention_kernel, key_ids.shape[1]):
-            return replace(SelectionPlan.from_inputs(inputs), own_sentence_ids=query_ids)
+            return replace(SelectionPlan.from_inputs(inputs, 1), own_sentence_ids=query_ids)
         return sentence_mask(inputs, query_ids, key_ids)
 
     def forward(self, hidden_states: torch.Tensor, plan: Any, *args: Any, **kwargs: Any) -> tuple[Any, ...]:

@@ -79,7 +79,7 @@ class DocumentTranslationPipeline(Pipeline):
         batch_size: windows in a batch.
         max_batch_tokens: source tokens in a batch, padding counted.
         max_source_tokens, max_target_tokens: longest window; default: the model's.
-        progress: shows a bar that counts sentences.
+        progress: shows a bar that counts sentences, those of a long window while it is written.
         everything else: options of `generate`, such as `num_beams`.
 
     Raises:
@@ -203,7 +203,7 @@ class DocumentTranslationPipeline(Pipeline):
         num_sentences = sum(len(paragraph) for document in documents for paragraph in document.source.paragraphs)
         bar = logging.tqdm(total=num_sentences, unit=" sentences", disable=not progress)
         translator = DocumentTranslator(
-            self.model, self.tokenizer, self.target_tokenizer, on_progress=bar.update, **options
+            self.model, self.tokenizer, self.target_tokenizer, on_progress=bar.update if progress else None, **options
         )
         if translator.window_sentences == 1 and any(document.source.context for document in documents):
             logger.warning("context has no effect: sentences are translated one by one (window_sentences is 1)")

@@ -5,7 +5,7 @@
 Dimensions: B batch, S tokens, I input width, D width of the states.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import nn
@@ -113,17 +113,19 @@ def take_step(
     return tuple(new_state)
 
 
-def recurrent_layers(rnn_type: str, input_size: int, num_layers: int, **options: Any) -> nn.ModuleList:
+def recurrent_layers(
+    rnn_type: str, input_size: int, hidden_size: int, num_layers: int, bidirectional: bool
+) -> nn.ModuleList:
     """Layers over sentences, the first for inputs [B, S, input_size], all with outputs [B, S, D].
 
     Args:
         rnn_type: a name in `RNN_TYPES`.
         input_size: width of what the first layer reads.
+        hidden_size: D.
         num_layers: how many.
-        options: `hidden_size`, the width D, and `bidirectional`: two directions with D / 2 units each.
+        bidirectional: two directions with D / 2 units each, instead of one.
     """
-    width, bidirectional = options["hidden_size"], options["bidirectional"]
-    units = width // 2 if bidirectional else width
-    sizes = [input_size, *[width] * (num_layers - 1)]
+    units = hidden_size // 2 if bidirectional else hidden_size
+    sizes = [input_size, *[hidden_size] * (num_layers - 1)]
     layer = RNN_TYPES[rnn_type].layer
     return nn.ModuleList([layer(size, units, batch_first=True, bidirectional=bidirectional) for size in sizes])

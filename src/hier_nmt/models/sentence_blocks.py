@@ -65,8 +65,7 @@ class Blocks:
     """Which queries read which sentences, for some of the heads.
 
     Attributes:
-        row: query in each slot [M, L]; the last where there is none.
-        pair: pair in each slot [M, L], `row * C + choice`; R * C where there is none.
+        row: query in each slot [M, L], int32; the last where there is none.
         group: sentence and head of each block [M], `rank * H' + head`.
         start: where the words of its sentence begin in `SentenceWords.keys` [M].
         length: how many these are [M], ascending.
@@ -75,7 +74,6 @@ class Blocks:
     """
 
     row: torch.Tensor
-    pair: torch.Tensor
     group: torch.Tensor
     start: torch.Tensor
     length: torch.Tensor
@@ -106,8 +104,7 @@ def plan_blocks(numbers: torch.Tensor, words: SentenceWords) -> Blocks:
     block_rank, head = block_group // num_heads, block_group % num_heads
     num_keys = len(words.keys) // batch_size
     return Blocks(
-        row=(slot_pair // num_choices).clamp_max_(num_pairs // num_choices - 1).view(-1, length),
-        pair=slot_pair.view(-1, length),
+        row=(slot_pair // num_choices).clamp_max_(num_pairs // num_choices - 1).int().view(-1, length),
         group=block_group,
         start=words.start[block_rank],
         length=words.length[block_rank],

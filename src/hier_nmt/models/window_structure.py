@@ -172,6 +172,28 @@ def target_numbers(
     return numbers if attention_mask is None else numbers * attention_mask.long()
 
 
+def without_padding_behind(
+    input_ids: torch.Tensor, pad_token_id: int | None, attention_mask: torch.Tensor | None
+) -> torch.Tensor | None:
+    """The mask [B, L] of a target prefix [B, L] without padding behind its tokens; None if there is nothing to hide.
+
+    `generate` appends padding to rows that are finished. It has no place in the document: neither may it be seen, nor
+    may it run out of positions while other rows go on.
+
+    Args:
+        input_ids: [B, L].
+        pad_token_id: padding; it may be the start token, too.
+        attention_mask: [B, L], zero on padding in front, or None.
+    """
+    if pad_token_id is None:
+        return attention_mask
+    is_padding = input_ids == pad_token_id
+    is_behind = is_padding & ((~is_padding).cumsum(-1) > 0)
+    if attention_mask is None:
+        return (~is_behind).long() if bool(is_behind.any()) else None
+    return attention_mask * ~is_behind
+
+
 def written_sentences(
     config: "HierNMTConfig", queries: DocumentStructure, input_ids: torch.Tensor | None
 ) -> DocumentStructure:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from .batched_generation import Output
 from .document_windows import Window, document_blocks, split_window
 from .translation_vocabulary import TranslationVocabulary
+from .written_windows import ExpectedWindow
 
 
 @dataclass
@@ -201,6 +202,11 @@ class WorkingDocument:
         return TranslatedDocument(self.result, self.statistics)
 
 
+def most_target_tokens(num_source_tokens: int) -> int:
+    """The most tokens that so many source tokens are translated to; whatever is longer goes on for ever."""
+    return 2 * num_source_tokens + 10
+
+
 Place = tuple[WorkingDocument, int]
 
 
@@ -215,6 +221,11 @@ class Job(NamedTuple):
     def num_sentences(self) -> int:
         return self.window.stop - self.window.start
 
+    def expected(self) -> ExpectedWindow:
+        """What its translation must have; no sentence may be longer than the longest could be alone."""
+        longest = max(self.document.source_lengths[self.window.start : self.window.stop])
+        return ExpectedWindow(self.num_sentences, most_target_tokens(longest))
+
     def accept(self, output: Output, vocabulary: TranslationVocabulary) -> list[Place]:
         """Keeps what is right in a translated window; returns the sentences that must be decoded again."""
         statistics = self.document.statistics
@@ -222,8 +233,10 @@ class Job(NamedTuple):
         kept = range(self.first, self.window.stop)
         sentences = split_window(output.ids, vocabulary.target_separators, vocabulary.ignored)
         if not output.is_complete or len(sentences) != self.num_sentences:
-            statistics.num_endless += not output.is_complete
-            statistics.num_wrong_separators += output.is_complete
+            # With too many separators its run need not have been left to come to its end.
+            has_wrong_separators = output.is_complete or len(sentences) > self.num_sentences
+            statistics.num_endless += not has_wrong_separators
+            statistics.num_wrong_separators += has_wrong_separators
             return [(self.document, index) for index in kept]
         empty = [index for index in kept if not self.document.store(index, sentences[index - self.window.start])]
         statistics.num_empty_retries += len(empty)

@@ -7,8 +7,8 @@ import threading
 
 import torch
 
-# A buffer of more bytes is given back after use instead of kept.
-LARGEST_KEPT = 2**26
+# A buffer of more bytes is given back after the call instead of kept.
+LARGEST_KEPT = 2**24
 
 
 class Workspace:
@@ -34,10 +34,15 @@ class Workspace:
         size, dtype = math.prod(shape), dtype or self._dtype
         buffer = self._buffers.get((name, dtype))
         if buffer is None or len(buffer) < size:
-            buffer = torch.empty(size, dtype=dtype, device=self._device)
-            if buffer.nbytes <= LARGEST_KEPT:
-                self._buffers[name, dtype] = buffer
+            # A tensor made in inference mode could not be written to outside.
+            with torch.inference_mode(False):
+                buffer = torch.empty(size, dtype=dtype, device=self._device)
+            self._buffers[name, dtype] = buffer
         return buffer[:size].view(shape)
+
+    def give_back(self) -> None:
+        """Gives back the large buffers, at the end of a call."""
+        self._buffers = {name: buffer for name, buffer in self._buffers.items() if buffer.nbytes <= LARGEST_KEPT}
 
 
 _kept = threading.local()

@@ -5,6 +5,7 @@ import torch
 from tiny_models import BOS, EOS, PAD, PAR, SEP
 
 from hier_nmt.models.document_structure import (
+    CompletedSentences,
     DocumentStructure,
     continue_sentence_ids,
     sentence_ids_from_tokens,
@@ -93,3 +94,40 @@ def test_other_sentence_numbers_leave_the_places_as_they_are():
     other = structure.with_sentence_ids(ids([2, 2, 3]))
     assert other.sentence_ids.tolist() == [[2, 2, 3]]
     assert other.positions_in_sentence.tolist() == structure.positions_in_sentence.tolist() == [[0, 1, 0]]
+
+
+def test_a_sentence_is_complete_once_the_next_one_has_begun():
+    complete = CompletedSentences.from_ids(ids([1, 1, 2, 3, 3], [0, 1, 1, 1, 2]), num_newest=5)
+    assert complete.mask.tolist() == [[True, True], [True, False]]
+    assert complete.behind.tolist() == [[2, 3], [4, 0]]
+    # All of it is new: every complete sentence is to be encoded, the last ones are not.
+    assert (complete.first, complete.num_sentences) == (0, 2)
+    assert complete.sentence_ids.tolist() == [[1, 1, 2, 0, 0], [0, 1, 1, 1, 0]]
+    assert complete.completed.tolist() == [[0, 0, 1, 2, 0], [0, 0, 0, 0, 1]]
+
+
+def test_only_sentences_that_the_newest_tokens_complete_are_to_be_encoded():
+    numbers = ids([1, 1, 2, 2, 3, 3, 4], [1, 2, 2, 2, 3, 3, 3])
+    complete = CompletedSentences.from_ids(numbers, num_newest=2)
+    assert complete.behind.tolist() == [[2, 4, 6], [1, 4, 0]]
+    # In the first row sentence 4 begins, which completes 3, the fifth and sixth token. In the second nothing ends.
+    assert complete.first == 4
+    assert complete.sentence_ids.tolist() == [[1, 1, 0], [0, 0, 0]]
+    assert complete.completed.tolist() == [[0, 1], [0, 0]]
+
+
+def test_newest_tokens_that_complete_nothing_need_no_earlier_ones():
+    complete = CompletedSentences.from_ids(ids([1, 1, 2, 2, 2]), num_newest=2)
+    assert complete.first == 5
+    assert complete.sentence_ids.shape == (1, 0)
+    assert complete.completed.tolist() == [[0, 0]]
+    assert complete.mask.tolist() == [[True]]
+
+
+def test_numbers_may_be_left_out_and_padding_may_stand_anywhere():
+    complete = CompletedSentences.from_ids(ids([2, 2, 0, 2, 5, 5, 0, 7]), num_newest=4)
+    # Sentence 2 ends twice, before the padding inside it and for good; 5 ends before padding.
+    assert complete.behind.tolist() == [[0, 4, 0, 0, 6]]
+    assert complete.first == 0
+    assert complete.sentence_ids.tolist() == [[1, 1, 0, 1, 4, 4, 0, 0]]
+    assert complete.completed.tolist() == [[1, 0, 4, 0]]

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import pytest
 import torch
+from tiny_models import HIERARCHICAL, tiny_model
 from transformers import GenerationConfig, MarianConfig, MarianMTModel, TokenizersBackend
 from word_translation import BOS, EOS, PAD, SEP, Sentences, WordTranslator, word_tokenizer
 
@@ -302,6 +303,35 @@ def test_progress_counts_every_sentence_once() -> None:
         assert sum(counts) == 9, strategy
 
 
+def test_progress_of_a_long_window_is_told_while_it_is_written() -> None:
+    counts: list[int] = []
+    translate(WordTranslator(window_sentences=0), DOCUMENTS[:1], on_progress=counts.append)
+    assert counts == [1, 1, 1, 1]
+
+
+def test_progress_of_a_window_with_context_counts_what_is_wanted_only() -> None:
+    counts: list[int] = []
+    document = SourceDocument([["c.", "d e."]], context=[["a.", "b."]])
+    translate(WordTranslator(window_sentences=0), [document], on_progress=counts.append)
+    assert counts == [1, 1]
+
+
+def test_progress_of_a_window_that_is_thrown_away_is_taken_back() -> None:
+    counts: list[int] = []
+    translate(WordTranslator(in_window=doubled, window_sentences=0), DOCUMENTS[:1], on_progress=counts.append)
+    # Four sentences are written, a fifth is too many; then each is translated alone.
+    assert counts == [1, 1, 1, 1, -4, 1, 1, 1, 1]
+
+
+def test_a_window_that_goes_on_for_ever_is_ended_at_what_a_sentence_can_have() -> None:
+    model = WordTranslator(in_window=endless, window_sentences=0, max_target_tokens=500)
+    translated = translate(model, DOCUMENTS[:1])
+    assert texts(translated) == EXPECTED[:1]
+    assert (total(translated).num_endless, total(translated).num_fallbacks) == (1, 4)
+    # The longest source sentence, "f g h . </s>", has five tokens.
+    assert len(model.outputs[0]) == 2 * 5 + 10 + 1
+
+
 def test_wrong_options_are_named() -> None:
     model = WordTranslator()
     with pytest.raises(ValueError, match="one of sentence, current, prefix, document; got 'beam'"):
@@ -419,3 +449,69 @@ def test_generate_options_and_the_models_generation_config_reach_generate(small_
     # The caller's, then <pad>, <s> and <unk>, and separators for a sentence alone.
     assert seen[0].suppress_tokens == [9, 0, 1, 3, 4, 5]
     assert seen[0].max_new_tokens == 2 * 3 + 10
+
+
+# Learned positions
+
+
+def whole_document_model(**changes) -> HierNMTForConditionalGeneration:
+    """A model of whole documents with random weights, whose positions end at 6 sentences of 12 tokens."""
+    values = {"vocab_size": len(word_tokenizer()), "init_std": 0.6, "window_sentences": 0}
+    values |= {"position_encoding": "multi_level", "token_position_origin": "sentence", **HIERARCHICAL}
+    values |= {"max_position_embeddings": 12, "max_sentence_positions": 6, "max_paragraph_positions": 4}
+    return tiny_model(**{**values, "max_source_tokens": 4096, "max_target_tokens": 4096, **changes})
+
+
+def numbered(num_paragraphs: int, num_sentences: int) -> SourceDocument:
+    return SourceDocument([["a b c.", "d e f g."][: num_sentences // num_paragraphs]] * num_paragraphs)
+
+
+@pytest.mark.parametrize(
+    ("strategy", "num_beams"), [("document", 1), ("document", 3), ("current", 1), ("current", 3), ("prefix", 1)]
+)
+def test_a_decoder_is_kept_within_its_learned_positions(strategy, num_beams) -> None:
+    # What a model with random weights writes has no sense of an end.
+    model = whole_document_model()
+    documents = [numbered(3, 6), numbered(1, 1), SourceDocument([["a " * 9 + ".", "b " * 8]])]
+    options = {"tokenizer": word_tokenizer(), "strategy": strategy, "generate_kwargs": {"num_beams": num_beams}}
+    translated = translate(model, documents, **options)
+    assert [list(map(len, paragraphs)) for paragraphs in texts(translated)] == [[2, 2, 2], [1], [2]]
+
+
+@pytest.mark.parametrize("strategy", ["document", "current", "prefix"])
+@pytest.mark.parametrize(
+    ("document", "message"),
+    [
+        (SourceDocument([["a."] * 7]), "a window of 7 sentences is beyond .* sentence positions, which are 6"),
+        (SourceDocument([["a."]] * 5), "a window of 5 paragraphs is beyond .* paragraph positions, which are 4"),
+    ],
+)
+def test_more_sentences_than_learned_positions_are_an_error_before_anything_is_decoded(
+    strategy, document, message, monkeypatch
+) -> None:
+    model = whole_document_model()
+    monkeypatch.setattr(model, "generate", lambda **kwargs: pytest.fail("something was decoded"))
+    with pytest.raises(ValueError, match=f"{message}.*window_sentences, or set sentence_position_clamp"):
+        translate(model, [numbered(1, 1), document], tokenizer=word_tokenizer(), strategy=strategy)
+
+
+@pytest.mark.parametrize("options", [{"window_sentences": 3}, {"strategy": "sentence"}, {"max_source_tokens": 12}])
+def test_shorter_windows_stay_within_learned_positions(options) -> None:
+    document = SourceDocument([["a b."] * 9])
+    translated = translate(whole_document_model(), [document], tokenizer=word_tokenizer(), **options)
+    assert len(texts(translated)[0][0]) == 9
+
+
+def test_sentences_beyond_the_learned_positions_are_translated_where_they_share_the_last() -> None:
+    model = whole_document_model(sentence_position_clamp=True)
+    translated = translate(model, [SourceDocument([["a b."] * 9] * 5)], tokenizer=word_tokenizer())
+    assert list(map(len, texts(translated)[0])) == [9] * 5
+
+
+def test_a_sentence_with_more_tokens_than_learned_positions_is_translated_in_pieces() -> None:
+    document = SourceDocument([["a b.", "a, b " * 8, "c."]], context=[["d " * 13]])
+    for strategy, num_split in (("document", 2), ("current", 1), ("prefix", 2)):
+        options = {"tokenizer": word_tokenizer(), "strategy": strategy, "window_sentences": 3}
+        translated = translate(whole_document_model(), [document], **options)
+        assert list(map(len, texts(translated)[0])) == [3]
+        assert total(translated).num_split == num_split

@@ -1,7 +1,5 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-import math
-
 import pytest
 import torch
 from tiny_models import (
@@ -25,7 +23,7 @@ from transformers import AutoModel, AutoModelForSeq2SeqLM
 from transformers.cache_utils import DynamicCache, EncoderDecoderCache, StaticCache
 
 from hier_nmt import HierNMTForConditionalGeneration, HierNMTModel
-from hier_nmt.models.modeling_hier_nmt import mean_cross_entropy, shift_tokens_right
+from hier_nmt.models.modeling_hier_nmt import shift_tokens_right
 
 every_variant = pytest.mark.parametrize("changes", VARIANTS.values(), ids=VARIANTS.keys())
 # A model of sentences only: positions restart in each sentence, and nothing else says where the sentence stands.
@@ -338,17 +336,6 @@ def test_encoder_outputs_that_do_not_know_their_sentences_can_be_told_them():
 
 
 # The loss
-
-
-def test_loss_is_the_mean_cross_entropy_or_its_sum_over_the_given_number():
-    # Two labels count. -log softmax at the label: log(1 + e^-2 + e^-1) - 0 + 0 ... by hand below.
-    scores = torch.tensor([[[2.0, 0.0, 1.0], [0.0, 0.0, 0.0], [5.0, 5.0, 5.0]]], dtype=torch.float64)
-    labels = torch.tensor([[0, 2, -100]])
-    first = math.log(math.exp(2) + math.exp(0) + math.exp(1)) - 2
-    second = math.log(3)
-    assert mean_cross_entropy(scores, labels, None).item() == pytest.approx((first + second) / 2)
-    assert mean_cross_entropy(scores, labels, 8).item() == pytest.approx((first + second) / 8)
-    assert mean_cross_entropy(scores, labels, torch.tensor(4)).item() == pytest.approx((first + second) / 4)
 
 
 def test_forward_divides_by_num_items_in_batch():

@@ -166,6 +166,29 @@ def test_text_without_spaces_between_sentences_gets_them_in_the_translation() ->
     assert text == "A ! A !"
 
 
+def test_progress_of_one_long_document_is_shown_by_sentences_on_stderr(capsys) -> None:
+    text = " ".join(["A b!"] * 30)
+    pipe = translator(WordTranslator(window_sentences=0, max_source_tokens=512, max_target_tokens=512))
+    pipe(text, progress=True, source_language="en")
+    assert len(pipe.model.windows) == 1
+    assert "30/30" in capsys.readouterr().err
+    pipe(text, source_language="en")
+    assert not capsys.readouterr().err
+
+
+def test_more_sentences_than_the_model_has_positions_for_are_an_error_that_says_what_to_do() -> None:
+    positions = {"position_encoding": "multi_level", "token_position_origin": "sentence", "max_sentence_positions": 20}
+    model = small_model(**positions).eval()
+    pipe = DocumentTranslationPipeline(model, word_tokenizer())
+    document = {"paragraphs": [["a b."] * 21]}
+    with pytest.raises(ValueError, match=r"a window of 21 sentences .* which are 20\. Give a number"):
+        pipe(document, window_sentences=0, strategy="document")
+    clamped = DocumentTranslationPipeline(small_model(**positions, sentence_position_clamp=True), word_tokenizer())
+    for translator_of_all, windows in ((pipe, 20), (clamped, 0)):
+        options = {"window_sentences": windows, "strategy": "document", "return_sentences": True}
+        assert len(translator_of_all(document, **options)[0]["sentences"]) == 21
+
+
 def test_20000_words_are_translated_in_full() -> None:
     text = "\n\n".join(" ".join(["A b c d e f g h i j!"] * 20) for _ in range(100))
     pipe = translator()

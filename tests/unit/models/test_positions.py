@@ -5,6 +5,7 @@ import math
 import pytest
 import torch
 from tiny_models import tiny_config
+from transformers import MarianConfig
 
 from hier_nmt.models.document_structure import DocumentStructure
 from hier_nmt.models.positions import (
@@ -13,6 +14,7 @@ from hier_nmt.models.positions import (
     PositionTable,
     SegmentShiftedPositions,
     SequentialPositions,
+    position_limits,
     sinusoidal_encoding,
 )
 
@@ -192,3 +194,32 @@ def test_a_table_accepts_its_last_position_and_no_positions():
 )
 def test_config_knows_whether_the_target_side_reads_sentences(changes, expected):
     assert tiny_config(**changes).reads_sentences is expected
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, (None, None, None)),
+        ({"segment_embedding": "sinusoidal"}, (None, None, None)),
+        ({"segment_embedding": "learned"}, (None, 32, None)),
+        ({"segment_embedding": "learned", "sentence_position_clamp": True}, (None, None, None)),
+        ({"position_encoding": "multi_level"}, (None, 32, 31)),
+        ({"position_encoding": "multi_level", "sentence_position_clamp": True}, (None, None, None)),
+        ({"position_encoding": "multi_level", "token_position_origin": "sentence"}, (64, 32, 31)),
+        (
+            {
+                "position_encoding": "multi_level",
+                "token_position_origin": "sentence",
+                "structure_levels": ["token", "paragraph"],
+                "sentence_position_clamp": True,
+            },
+            (64, None, None),
+        ),
+    ],
+)
+def test_limits_are_those_of_the_learned_tables_that_have_an_end(changes, expected):
+    assert position_limits(tiny_config(**changes, max_paragraph_positions=31)) == expected
+
+
+def test_of_another_model_family_no_limits_are_known():
+    assert position_limits(MarianConfig()) == (None, None, None)

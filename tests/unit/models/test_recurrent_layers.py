@@ -14,7 +14,7 @@ every_direction = pytest.mark.parametrize("bidirectional", [False, True], ids=["
 
 def layer_of(rnn_type: str, bidirectional: bool) -> nn.Module:
     torch.manual_seed(3)
-    (layer,) = recurrent_layers(rnn_type, 3, 1, hidden_size=4, bidirectional=bidirectional)
+    (layer,) = recurrent_layers(rnn_type, 3, 4, 1, bidirectional)
     return layer.double()
 
 

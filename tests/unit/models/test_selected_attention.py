@@ -17,6 +17,7 @@ from hier_nmt.models.selected_attention import (
     is_grouped,
 )
 from hier_nmt.models.sentence_selection import select_by_relevance
+from hier_nmt.models.workspace import release_workspaces
 
 NO = -math.inf
 DOCUMENTS = {
@@ -378,3 +379,14 @@ def test_an_unknown_kernel_is_an_error_that_names_the_known_ones():
     key_ids = torch.tensor(DOCUMENTS["uneven"])
     with pytest.raises(ValueError, match="kernel='fast' is unknown; choose one of auto, reference, grouped"):
         attend("fast", leaves_of(key_ids), key_ids, 2)
+
+
+def test_what_was_first_used_in_inference_mode_is_trained_afterwards():
+    release_workspaces()
+    key_ids = torch.tensor(DOCUMENTS["uneven"])
+    leaves = leaves_of(key_ids)
+    with torch.inference_mode():
+        expected = attend("grouped", leaves, key_ids, 2)
+    output = attend("grouped", leaves, key_ids, 2)
+    torch.testing.assert_close(output, expected.clone())
+    assert all(torch.isfinite(some).all() for some in gradients(output, leaves))

@@ -13,6 +13,7 @@ from hier_nmt.models.window_structure import (
     target_numbers,
     target_structure,
     token_mask,
+    without_padding_behind,
     written_sentences,
 )
 
@@ -153,3 +154,14 @@ def test_numbers_that_fit_no_tokens_are_named(numbers, message):
     check_structure_ids("sentence_ids", torch.ones(2, 3, dtype=torch.long), states(2, 3))
     with pytest.raises(ValueError, match=message):
         check_structure_ids("sentence_ids", numbers, states(2, 3))
+
+
+@pytest.mark.parametrize("start", [BOS, PAD])
+def test_padding_behind_tokens_has_no_place_and_padding_in_front_is_the_masks_business(start):
+    rows = torch.tensor([[start, 7, SEP, EOS, PAD, PAD], [start, 7, 8, 9, SEP, 7]])
+    assert without_padding_behind(rows, PAD, None).tolist() == [[1, 1, 1, 1, 0, 0], [1] * 6]
+    assert without_padding_behind(rows[1:], PAD, None) is None
+    assert without_padding_behind(rows, None, None) is None
+    rows = torch.tensor([[PAD, start, 7, EOS, PAD]])
+    mask = torch.tensor([[0, 1, 1, 1, 1]])
+    assert without_padding_behind(rows, PAD, mask).tolist() == [[0, 1, 1, 1, 0]]
