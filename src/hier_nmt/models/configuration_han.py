@@ -23,6 +23,10 @@ class HANConfig(PreTrainedConfig):
     Args:
         vocab_size: number of (source) tokens V.
         decoder_vocab_size: number of target tokens where the vocabularies are separate; default: `vocab_size`.
+        word_vector_size: width W of frozen word vectors (section IV.1): the model reads those of the source words and
+            predicts, with the least squared error, those of the target words, the nearest of which is chosen. They
+            are put in by `set_word_vectors`, one table for each language. None: embeddings are learned, and words
+            chosen by softmax.
         d_model: width D of the hidden states.
         encoder_layers, decoder_layers: number of layers.
         encoder_attention_heads, decoder_attention_heads: number of heads H; must divide `d_model`.
@@ -72,6 +76,7 @@ class HANConfig(PreTrainedConfig):
 
     vocab_size: int = 16000
     decoder_vocab_size: int | None = None
+    word_vector_size: int | None = None
     d_model: int = 512
     encoder_layers: int = 4
     decoder_layers: int = 4
@@ -194,6 +199,18 @@ class HANConfig(PreTrainedConfig):
             raise ValueError(
                 f"decoder_vocab_size={self.decoder_vocab_size} differs from vocab_size={self.vocab_size}: separate "
                 f"vocabularies need share_encoder_decoder_embeddings=False."
+            )
+        if self.word_vector_size is not None:
+            self.check_word_vectors(self.word_vector_size)
+
+    def check_word_vectors(self, size: int) -> None:
+        """Raises a ValueError for what frozen word vectors of that width rule out."""
+        if size < 1:
+            raise ValueError(f"word_vector_size={size} must be at least 1.")
+        if self.share_encoder_decoder_embeddings or not self.tie_word_embeddings:
+            raise ValueError(
+                f"word_vector_size={size} needs share_encoder_decoder_embeddings=False and tie_word_embeddings=True: "
+                f"each language has its vectors, and what is predicted is looked up among those of the target."
             )
 
 

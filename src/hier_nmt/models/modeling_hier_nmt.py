@@ -88,6 +88,20 @@ class HierNMTPreTrainedModel(PreTrainedModel):
             if isinstance(module, ConditionalAttention):
                 module.reads_all_sentences = enabled
 
+    def token_embedding(self, vocab_size: int) -> nn.Embedding:
+        """A new embedding of so many tokens; other families of models put in their own."""
+        return nn.Embedding(vocab_size, self.config.d_model, self.config.pad_token_id)
+
+    def output_layer(self) -> nn.Module:
+        """A new output layer, from states [..., D] to logits [..., V]; likewise."""
+        return nn.Linear(self.config.d_model, self.config.target_vocab_size, bias=False)
+
+    def mean_loss(
+        self, logits: torch.Tensor, labels: torch.Tensor, num_items_in_batch: torch.Tensor | int | None
+    ) -> torch.Tensor:
+        """The loss of logits [B, T, V] for labels [B, T], see `mean_cross_entropy`; likewise."""
+        return mean_cross_entropy(logits, labels, num_items_in_batch)
+
     @property
     def dummy_inputs(self) -> dict[str, torch.Tensor]:
         """A batch of two short windows, one padded."""
@@ -108,7 +122,7 @@ class HierNMTStack(HierNMTPreTrainedModel):
 
     def __init__(self, config: HierNMTConfig, vocab_size: int, layer_class: type[nn.Module], num_layers: int):
         super().__init__(config)
-        self.embed_tokens = nn.Embedding(vocab_size, config.d_model, config.pad_token_id)
+        self.embed_tokens = self.token_embedding(vocab_size)
         self.embed_scale = math.sqrt(config.d_model) if config.scale_embedding else 1.0
         self.embed_positions = POSITION_ENCODINGS[config.position_encoding](config)
         self.layers = nn.ModuleList([layer_class(config, index) for index in range(num_layers)])
@@ -363,7 +377,7 @@ class HierNMTModel(HierNMTPreTrainedModel):
     def __init__(self, config: HierNMTConfig):
         super().__init__(config)
         if config.share_encoder_decoder_embeddings:
-            self.shared = nn.Embedding(config.vocab_size, config.d_model, config.pad_token_id)
+            self.shared = self.token_embedding(config.vocab_size)
         else:
             self._tied_weights_keys = {}
         self.encoder = self.encoder_class(config)
@@ -479,7 +493,7 @@ class HierNMTForConditionalGeneration(HierNMTPreTrainedModel, GenerationMixin):
                 "model.encoder.embed_tokens.weight": "model.shared.weight",
                 "model.decoder.embed_tokens.weight": "model.shared.weight",
             }
-        self.lm_head = nn.Linear(config.d_model, config.target_vocab_size, bias=False)
+        self.lm_head = self.output_layer()
         self.post_init()
 
     def _resize_token_embeddings(self, new_num_tokens: int | None, *args: Any, **kwargs: Any) -> nn.Module:
@@ -552,7 +566,7 @@ class HierNMTForConditionalGeneration(HierNMTPreTrainedModel, GenerationMixin):
             **kwargs,
         )
         logits = self.lm_head(outputs.last_hidden_state)
-        loss = None if labels is None else mean_cross_entropy(logits, labels, num_items_in_batch)
+        loss = None if labels is None else self.mean_loss(logits, labels, num_items_in_batch)
         return HierNMTLMOutput(
             loss=loss,
             logits=logits,
