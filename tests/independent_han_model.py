@@ -149,7 +149,7 @@ def pattern(config: Any, kind: str, num_tokens: int, is_causal: bool) -> Any:
 def independent_forward(
     config: Any, weights: Weights, input_ids: Sequence[int], decoder_input_ids: Sequence[int]
 ) -> torch.Tensor:
-    """Logits [T, V] of the target tokens of one document.
+    """Logits [T, V] of the target tokens of one document; of word vectors, minus their squared distances.
 
     Args:
         config: the model's configuration.
@@ -158,4 +158,8 @@ def independent_forward(
         decoder_input_ids: T target tokens, none of them padding.
     """
     states = run_decoder(config, weights, decoder_input_ids, run_encoder(config, weights, input_ids))
-    return torch.stack([linear(weights, "lm_head", state) for state in states])
+    if config.word_vector_size is None:
+        return torch.stack([linear(weights, "lm_head", state) for state in states])
+    predicted = [linear(weights, "lm_head.projection", state) for state in states]
+    distances = [[(vector - word).square().sum() for word in weights["lm_head.weight"]] for vector in predicted]
+    return -torch.stack([torch.stack(row) for row in distances])

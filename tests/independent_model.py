@@ -398,7 +398,10 @@ def embed(config: Any, weights: Weights, name: str, token_ids: Sequence[int], se
     states = []
     for index, token_id in enumerate(token_ids):
         place = position_encoding(config, weights, f"{name}.embed_positions", index, sentence_ids, paragraph_ids)
-        states.append(weights[f"{name}.embed_tokens.weight"][token_id] * scale + place)
+        embedding = weights[f"{name}.embed_tokens.weight"][token_id]
+        if f"{name}.embed_tokens.projection.weight" in weights:  # of frozen word vectors
+            embedding = linear(weights, f"{name}.embed_tokens.projection", embedding)
+        states.append(embedding * scale + place)
     return states
 
 

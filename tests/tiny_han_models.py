@@ -34,6 +34,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
         "big_bird_window_blocks": 0,
         "big_bird_global_tokens": 2,
     },
+    "word_vectors": {"word_vector_size": 5, "share_encoder_decoder_embeddings": False, "decoder_vocab_size": 28},
     "kernel_of_one": {"summary_kernel_size": 1},
     "kernel_beyond_the_documents": {"summary_kernel_size": 20},
 }

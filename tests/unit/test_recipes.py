@@ -77,7 +77,10 @@ def test_a_recipe_names_the_family_of_its_model(load, sections):
 @pytest.mark.parametrize(
     ("override", "message"),
     [
-        ("--model.model_type=rnn", "command line: model.model_type='rnn' is unknown; known are hier_nmt, rnn_nmt"),
+        (
+            "--model.model_type=rnn",
+            "command line: model.model_type='rnn' is unknown; known are hier_nmt, han_nmt, rnn_nmt",
+        ),
         ("--model.model_type=hier_nmt", "unknown key model.rnn_type"),
         ("--model.d_model=16", "command line: unknown key model.d_model"),
         ("--model.hidden_size=2.5", "command line: model.hidden_size must be int, got float 2.5"),

@@ -152,6 +152,8 @@ def test_save_and_load_give_the_same_weights_and_logits(changes, tmp_path):
     assert all(torch.equal(weights[name], expected[name]) for name in weights)
     inputs = window_inputs(LONG, LONG_TARGETS)
     torch.testing.assert_close(logits(loaded, **inputs), logits(model, **inputs))
+    again = AutoModelForSeq2SeqLM.from_pretrained(tmp_path, dtype=torch.float64)
+    assert torch.equal(logits(again, **inputs), logits(loaded, **inputs))
     base = AutoModel.from_pretrained(tmp_path, dtype=torch.float64)
     assert type(base) is HANModel
 
@@ -219,6 +221,8 @@ def test_attentions_to_tokens_and_summaries_are_returned():
         ({"window_sentences": -1}, "window_sentences=-1 must not be negative"),
         ({"decoder_vocab_size": 7}, "separate vocabularies need share_encoder_decoder_embeddings=False"),
         ({"position_embedding_type": "none"}, "position_embedding_type='none' is unknown"),
+        ({"word_vector_size": 0}, "word_vector_size=0 must be at least 1"),
+        ({"word_vector_size": 5}, "word_vector_size=5 needs share_encoder_decoder_embeddings=False"),
     ],
 )
 def test_a_bad_value_is_named(changes, message):
