@@ -252,5 +252,5 @@ def test_vectors_of_another_width_are_named(recipe, repository, tmp_path, monkey
     if "word_vector_size" not in yaml.safe_load(recipe.read_text())["model"]:
         pytest.skip("this model has no word vectors")
     options = ["--model.word_vector_size=5", f"--output-dir={tmp_path / 'run'}"]
-    with pytest.raises(ValueError, match="model.word_vector_size=5, but the vectors in .* have 6 numbers"):
+    with pytest.raises(ValueError, match=r"model.word_vector_size=5, but the vectors in .* have 6 numbers"):
         run(script(repository, "train"), monkeypatch, recipe, *options)

@@ -81,10 +81,9 @@ class BigBirdAttention(MultiHeadAttention):
         return self.out_proj(output.flatten(2)), weights
 
     def _is_flexible(self, query: torch.Tensor, dropout: float) -> bool:
-        """Whether FlexAttention computes it: where it is asked for, and on GPUs; it knows no dropout."""
-        if dropout > 0.0 or self.config.attention_kernel != "auto" or query.shape[2] == 1:
-            return False
-        return query.is_cuda or self.config._attn_implementation == "flex_attention"
+        """Whether FlexAttention computes it: where it is asked for; it knows no dropout."""
+        is_asked_for = self.config._attn_implementation == "flex_attention" and self.config.attention_kernel == "auto"
+        return is_asked_for and dropout == 0.0 and query.shape[2] > 1
 
     def _is_blocked(self, num_keys: int, plan: BigBirdPlan) -> bool:
         # Blocks follow from the lengths of the documents, which compiled code may not read.
@@ -95,7 +94,10 @@ class BigBirdAttention(MultiHeadAttention):
     def _attend_flexibly(
         self, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, plan: BigBirdPlan
     ) -> torch.Tensor:
-        """Output [B, Q, H, E] of FlexAttention, which skips what the mask hides."""
+        """Output [B, Q, H, E] of FlexAttention, which skips what the mask hides.
+
+        Making the mask asks once about all pairs of tokens, in the memory of as many integers.
+        """
         from torch.nn.attention.flex_attention import create_block_mask
 
         random_blocks = plan.random_blocks_of_queries(self.layer_idx, self.num_heads)
