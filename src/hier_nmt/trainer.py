@@ -134,8 +134,8 @@ class DocumentSeq2SeqTrainer(Seq2SeqTrainer):
     """Trains and evaluates a model on window features.
 
     The loss is `context_discounted_cross_entropy` (`context_discounted_squared_error` for a model that predicts word
-    vectors), normalised by the target tokens of the whole batch over all
-    accumulation steps and processes. Evaluation reports, each window counted once:
+    vectors), normalised by the target tokens of the whole batch over all accumulation steps and processes. Evaluation
+    reports, each window counted once:
 
     * `eval_loss`: mean negative log-likelihood (or squared error) of all target tokens, neither discounted nor
       smoothed, so that runs with different settings compare; `eval_current_loss`: the same of the current sentences;
