@@ -22,6 +22,7 @@ import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -177,6 +178,19 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespac
     return options
 
 
+def write_report(path: Path | None, about: dict[str, Any], measurements: Sequence[Measurement]) -> None:
+    """Writes what has been measured so far, if there is a path."""
+    if path is None:
+        return
+    content = {
+        "machine": about,
+        "measurements": [item._asdict() for item in measurements],
+        "growth": growth_rows(measurements, GROWTH_FROM),
+        "targets": [{**target._asdict(), "verdict": target.verdict} for target in targets(measurements)],
+    }
+    write_json(path, content)
+
+
 def main() -> None:
     """Runs the command line."""
     options = parse_arguments()
@@ -187,16 +201,12 @@ def main() -> None:
         for size in options.sizes:
             case = Length(level, "uniform", size // SENTENCE_LENGTH, options.dtype)
             systems = chosen(systems_of(case), options.only)
-            measurements += measure(case, systems, prepare, options, not options.skip_memory)
+            if systems:
+                measurements += measure(case, systems, prepare, options, not options.skip_memory)
+                write_report(options.output, about, measurements)
     print(", ".join(f"{name} {value}" for name, value in about.items()), end="\n\n")
     print(cost_tables(measurements, GROWTH_FROM))
     print(target_table("Targets", targets(measurements)))
-    if options.output:
-        rows = [item._asdict() for item in measurements]
-        growth = growth_rows(measurements, GROWTH_FROM)
-        verdicts = [{**target._asdict(), "verdict": target.verdict} for target in targets(measurements)]
-        content = {"machine": about, "measurements": rows, "growth": growth, "targets": verdicts}
-        write_json(options.output, content)
     if options.plot:
         groups = [f"{level}, uniform, {options.dtype}" for level in ("core", "layer")]
         plot_times(measurements, groups, options.plot, f"One self-attention on {about['processor']}")
