@@ -9,6 +9,7 @@ Dimensions: V vocabulary, W width of the vectors.
 """
 
 import logging
+import struct
 from collections.abc import Collection, Container, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -152,6 +153,6 @@ def _read_binary(path: str | Path, words: Collection[str]) -> dict[str, np.ndarr
         raise WordVectorError(f"{path}: reading .bin files needs gensim: pip install 'hier_nmt[vectors]'") from error
     try:
         vectors: Any = load_facebook_vectors(str(path))
-    except (NotImplementedError, ValueError, EOFError, OSError) as error:
+    except (NotImplementedError, ValueError, EOFError, OSError, struct.error) as error:
         raise WordVectorError(f"{path} is no model of fastText: {error}") from None
     return {word: np.asarray(vectors[word], dtype=np.float32) for word in words}

@@ -140,13 +140,14 @@ def _vector_size(model: PreTrainedModel) -> int | None:
 def _rows(config: Any, vocabulary: TranslationVocabulary, index: int, document: ParallelDocument) -> Iterator[_Row]:
     source_ids = vocabulary.encode(document.source_sentences)
     target_ids = vocabulary.encode(document.target_sentences, target=True)
-    lengths = [[len(ids) + 1 for ids in side] for side in (source_ids, target_ids)]
-    limits = (config.max_source_tokens, config.max_target_tokens)
+    source_lengths, target_lengths = ([len(ids) + 1 for ids in side] for side in (source_ids, target_ids))
     ends = document.ends_paragraph
-    for start, stop in document_windows(*lengths, config.window_sentences, *limits):
+    for start, stop in document_windows(
+        source_lengths, target_lengths, config.window_sentences, config.max_source_tokens, config.max_target_tokens
+    ):
         first, scored = 0, []
         for sentence in range(start, stop):
-            last = first + lengths[1][sentence] - 1
+            last = first + target_lengths[sentence] - 1
             scored.append((index, sentence, first, last))
             first = last + 1
         yield _Row(

@@ -5,7 +5,7 @@
 import pytest
 import torch
 from tiny_han_models import VARIANTS, tiny_config, tiny_model
-from tiny_models import BOS, EOS, PAD, source_inputs, window_inputs
+from tiny_models import BOS, EOS, NUM_TOKENS, PAD, source_inputs, window_inputs
 from transformers import AutoModelForSeq2SeqLM
 
 from hier_nmt import HANForConditionalGeneration
@@ -117,7 +117,7 @@ def test_greedy_decoding_writes_the_words_that_a_k_d_tree_finds():
 
 def test_vectors_are_put_in_where_they_belong():
     model = word_vector_model()
-    source, target = torch.randn(28, 5, dtype=torch.float64), torch.randn(28, 5, dtype=torch.float64)
+    source, target = torch.randn(NUM_TOKENS, 5, dtype=torch.float64), torch.randn(28, 5, dtype=torch.float64)
     model.set_word_vectors(source, target)
     assert torch.equal(model.model.encoder.embed_tokens.weight, source)
     assert torch.equal(model.model.decoder.embed_tokens.weight, target)
@@ -125,11 +125,11 @@ def test_vectors_are_put_in_where_they_belong():
 
 
 def test_what_cannot_be_put_in_is_named():
-    vectors = torch.randn(28, 5)
+    source, target = torch.randn(NUM_TOKENS, 5), torch.randn(28, 5)
     with pytest.raises(ValueError, match=r"The target vectors must be \[28, 5\], got \[28, 4\]"):
-        word_vector_model().set_word_vectors(vectors, vectors[:, :4])
+        word_vector_model().set_word_vectors(source, target[:, :4])
     with pytest.raises(ValueError, match="word_vector_size=None"):
-        tiny_model().set_word_vectors(vectors, vectors)
+        tiny_model().set_word_vectors(source, target)
     with pytest.raises(ValueError, match="Word vectors cannot be resized"):
         word_vector_model().resize_token_embeddings(40)
 
