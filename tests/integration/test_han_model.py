@@ -26,7 +26,7 @@ from hier_nmt.data.tokenization import load_tokenizers
 from hier_nmt.data.word_vectors import read_vectors
 
 WORDS = {"house": "maison", "red": "rouge", "bird": "oiseau", "tree": "arbre", "green": "vert", "7": "7", "24": "24"}
-MAX_STEPS = 300
+MAX_STEPS = 260
 SIZES: dict[str, Any] = {
     "model_type": "han_nmt",
     "window_sentences": 0,
@@ -110,11 +110,11 @@ def word_vector_sections(folder: Path, kind: str, documents: list[dict[str, Any]
     }
 
 
-@pytest.fixture(scope="module", params=["softmax", "neighbours", "fasttext"])
+@pytest.fixture(scope="module", params=["softmax", "neighbours", pytest.param("fasttext", marks=pytest.mark.slow)])
 def recipe(request, tmp_path_factory) -> Path:
     """The recipe of a tiny model and its corpus."""
     folder = tmp_path_factory.mktemp("han")
-    documents = make_documents(250, seed=1)
+    documents = make_documents(800, seed=1)
     write_documents(folder / "train.jsonl", documents)
     write_documents(folder / "dev.jsonl", make_documents(12, seed=2))
     special: dict[str, dict[str, Any]] = {"tokenizer": {"vocab_size": 300}, "model": BIG_BIRD, "training": {}}

@@ -230,7 +230,7 @@ def test_the_annotated_recipe_names_every_key(repository, tmp_path):
     assert recipe.training_arguments().output_dir == "runs/annotated"
 
 
-@pytest.mark.parametrize("path", [path for path in committed_recipes() if "word_vector_size" in path.read_text()])
+@pytest.mark.parametrize("path", [path for path in committed_recipes() if "\n  word_vector_size: " in path.read_text()])
 def test_the_recipes_of_word_vectors_are_valid_beside_the_files_that_they_name(path, tmp_path, monkeypatch):
     monkeypatch.setenv("HIER_NMT_DATA", str(tmp_path))
     names = re.findall(r"HIER_NMT_DATA/([\w.-]+)", path.read_text(encoding="utf-8"))
