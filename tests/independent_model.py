@@ -84,6 +84,24 @@ def source2token(weights: Weights, name: str, members: Vectors) -> torch.Tensor 
     return linear(weights, f"{name}.out_proj", torch.cat(heads))
 
 
+def summaries(weights: Weights, name: str, token_states: Vectors) -> Vectors:
+    """Summaries [D] of the windows of a document, each half a window behind the one before (Shen 2023, III.1).
+
+    Args:
+        weights: `convolution.weight` [D, D, S] and `convolution.bias` [D] under that name.
+        token_states: a vector [D] per token.
+    """
+    weight, bias = weights[f"{name}.convolution.weight"], weights[f"{name}.convolution.bias"]
+    size, stride = weight.shape[2], max(weight.shape[2] // 2, 1)
+    found: Vectors = []
+    # As long as the last window has left tokens out.
+    while token_states and (not found or (len(found) - 1) * stride + size < len(token_states)):
+        window = token_states[len(found) * stride :][:size]
+        terms = [weight[:, :, place] @ state for place, state in enumerate(window)]
+        found.append(sum(terms, bias))
+    return found
+
+
 def encode_sentences(
     weights: Weights, name: str, token_states: Vectors, sentence_ids: Sequence[int]
 ) -> list[torch.Tensor | None]:
@@ -94,6 +112,8 @@ def encode_sentences(
         token_states: S vectors [D].
         sentence_ids: S numbers from 1.
     """
+    if f"{name}.convolution.weight" in weights:
+        return summaries(weights, name, token_states)
     encodings = []
     for number in range(1, max(sentence_ids) + 1):
         members = [state for state, own in zip(token_states, sentence_ids, strict=True) if own == number]
@@ -378,7 +398,10 @@ def embed(config: Any, weights: Weights, name: str, token_ids: Sequence[int], se
     states = []
     for index, token_id in enumerate(token_ids):
         place = position_encoding(config, weights, f"{name}.embed_positions", index, sentence_ids, paragraph_ids)
-        states.append(weights[f"{name}.embed_tokens.weight"][token_id] * scale + place)
+        embedding = weights[f"{name}.embed_tokens.weight"][token_id]
+        if f"{name}.embed_tokens.projection.weight" in weights:  # of frozen word vectors
+            embedding = linear(weights, f"{name}.embed_tokens.projection", embedding)
+        states.append(embedding * scale + place)
     return states
 
 
@@ -552,7 +575,9 @@ def shared_encodings(
 ) -> MaybeVectors | None:
     """N encodings [D] of a stack's embedded tokens, if all its layers share one sentence encoder; else None."""
     name = f"{stack}.sentence_encoder"
-    if getattr(config, "sentence_encoder_sharing", "layer") == "layer" or f"{name}.query" not in weights:
+    if getattr(config, "sentence_encoder_sharing", "layer") == "layer" or not any(
+        one.startswith(f"{name}.") for one in weights
+    ):
         return None
     return encode_sentences(weights, name, states, sentence_ids)
 

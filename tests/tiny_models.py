@@ -45,6 +45,15 @@ VARIANTS: dict[str, dict[str, Any]] = {
         "always_keep_own_sentence": True,
     },
     "context_block": {**SENTENCE_SCOPE, "context_block": "block"},
+    "context_block_of_summaries": {"context_block": "block", "sentence_encoder": "conv", "summary_kernel_size": 4},
+    "context_heads_of_shared_summaries": {
+        **SENTENCE_SCOPE,
+        "context_block": "heads",
+        "num_sentence_heads": 1,
+        "sentence_encoder": "conv",
+        "summary_kernel_size": 3,
+        "sentence_encoder_sharing": "model",
+    },
     "context_heads": {"context_block": "heads", "num_sentence_heads": 1, "sentence_encoder_heads": 2},
 }
 

@@ -26,6 +26,7 @@ from hier_nmt.data.documents import ParallelDocument
 from hier_nmt.data.text_files import write_text
 from hier_nmt.data.tokenization import load_tokenizers
 from hier_nmt.evaluation.metrics import ScoreReport, score_documents, score_json, score_table
+from hier_nmt.evaluation.teacher_forcing import force_documents, forced_report
 from hier_nmt.evaluation.translate import translate_documents
 from hier_nmt.models.document_translation import STRATEGIES
 from hier_nmt.models.working_documents import DecodingStatistics
@@ -49,6 +50,11 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespac
     parser.add_argument("--max-batch-tokens", type=int, help="source tokens in a batch, padding counted")
     parser.add_argument("--output-dir", help="for the translations and scores.json; without it nothing is written")
     parser.add_argument("--no-ter", action="store_true", help="TER takes long")
+    parser.add_argument(
+        "--teacher-forced",
+        action="store_true",
+        help="also score what the model says word by word while the reference is fed in, which is no translation",
+    )
     parser.add_argument("--bleu-orders", nargs="+", type=int, default=[], metavar="N", help="also BLEU-N")
     parser.add_argument("--bf16", action="store_true", help="compute in bfloat16 instead of float32")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
@@ -86,10 +92,33 @@ def evaluate(
         length_penalty=options.length_penalty,
     )
     facts = {"seconds": round(time.perf_counter() - start, 1), "counts": asdict(statistics)}
-    references = [[[pair.target for pair in paragraph] for paragraph in document.paragraphs] for document in documents]
-    language = options.target_language or model.config.target_language
-    scoring: Any = {"label": strategy or "default", "with_ter": not options.no_ter, "bleu_orders": options.bleu_orders}
-    return score_documents(translations, references, target_language=language, **scoring), facts
+    scoring = scoring_options(options, model.config)
+    return score_documents(translations, references_of(documents), label=strategy or "default", **scoring), facts
+
+
+def evaluate_forced(
+    options: argparse.Namespace, model: Any, documents: list[ParallelDocument]
+) -> tuple[ScoreReport, dict[str, Any]]:
+    """The scores of what the model says with the reference fed in."""
+    tokenizer, target_tokenizer = load_tokenizers(options.model)
+    start = time.perf_counter()
+    model.eval()
+    forced = force_documents(
+        model, tokenizer, documents, target_tokenizer, batch_size=options.batch_size, progress=True
+    )
+    facts = {"seconds": round(time.perf_counter() - start, 1)}
+    return forced_report(forced, references_of(documents), **scoring_options(options, model.config)), facts
+
+
+def references_of(documents: list[ParallelDocument]) -> list[list[list[str]]]:
+    """For each document its paragraphs of target sentences."""
+    return [[[pair.target for pair in paragraph] for paragraph in document.paragraphs] for document in documents]
+
+
+def scoring_options(options: argparse.Namespace, config: Any) -> dict[str, Any]:
+    """What all scores of this run have in common."""
+    language = options.target_language or config.target_language
+    return {"target_language": language, "with_ter": not options.no_ter, "bleu_orders": options.bleu_orders}
 
 
 def main() -> int:
@@ -104,6 +133,8 @@ def main() -> int:
         model.to(options.device)
         documents = read_corpus(options, model.config)
         results = [evaluate(options, model, documents, strategy) for strategy in options.strategy or [None]]
+        if options.teacher_forced:
+            results.append(evaluate_forced(options, model, documents))
     except (OSError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from hier_nmt.checkpoints import CheckpointError
 from hier_nmt.data.corpus_files import CorpusError
 from hier_nmt.data.features import OverlongSentenceError
+from hier_nmt.data.word_vectors import WordVectorError
 from hier_nmt.recipes import Recipe, RecipeError
 from hier_nmt.runs import (
     SUMMARY_FILE,
@@ -70,5 +71,12 @@ def main() -> None:
 if __name__ == "__main__":
     try:
         main()
-    except (RecipeError, CheckpointError, CorpusError, OverlongSentenceError, FileNotFoundError) as error:
+    except (
+        RecipeError,
+        CheckpointError,
+        CorpusError,
+        OverlongSentenceError,
+        WordVectorError,
+        FileNotFoundError,
+    ) as error:
         sys.exit(f"train.py: {error}")

@@ -22,7 +22,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--target-language", required=True, help="for example fr")
     parser.add_argument("--columns", nargs="*", default=[], metavar="KEY=NAME", help="for --format dataset")
     parser.add_argument("--skip-bad", action="store_true", help="leave out broken documents, count and report them")
-    parser.add_argument("--model", choices=["bpe", "unigram"], default="bpe")
+    parser.add_argument("--model", choices=["bpe", "unigram", "word"], default="bpe")
     parser.add_argument("--vocab-size", type=int, default=16000, help="with the special tokens (default: %(default)s)")
     parser.add_argument("--per-language", action="store_true", help="one tokenizer for each language, not a joint one")
     parser.add_argument("--split-digits", action="store_true", help="make each digit a token")

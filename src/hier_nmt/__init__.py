@@ -10,8 +10,10 @@ from importlib.metadata import PackageNotFoundError, version
 
 from transformers import AutoConfig, AutoModel, AutoModelForSeq2SeqLM
 
+from .models.configuration_han import HANConfig
 from .models.configuration_hier_nmt import HierNMTConfig
 from .models.configuration_rnn_nmt import RNNNMTConfig
+from .models.modeling_han import HANForConditionalGeneration, HANModel
 from .models.modeling_hier_nmt import HierNMTForConditionalGeneration, HierNMTModel
 from .models.modeling_rnn_nmt import RNNNMTForConditionalGeneration, RNNNMTModel
 from .models.pipeline_document_translation import DocumentTranslationPipeline, register_pipelines
@@ -27,6 +29,9 @@ AutoModelForSeq2SeqLM.register(HierNMTConfig, HierNMTForConditionalGeneration, e
 AutoConfig.register(RNNNMTConfig.model_type, RNNNMTConfig, exist_ok=True)
 AutoModel.register(RNNNMTConfig, RNNNMTModel, exist_ok=True)
 AutoModelForSeq2SeqLM.register(RNNNMTConfig, RNNNMTForConditionalGeneration, exist_ok=True)
+AutoConfig.register(HANConfig.model_type, HANConfig, exist_ok=True)
+AutoModel.register(HANConfig, HANModel, exist_ok=True)
+AutoModelForSeq2SeqLM.register(HANConfig, HANForConditionalGeneration, exist_ok=True)
 register_pipelines()
 
 if os.environ.get("HIER_NMT_COMPILED_ATTENTION", "0") not in ("", "0"):
@@ -36,6 +41,9 @@ if os.environ.get("HIER_NMT_COMPILED_ATTENTION", "0") not in ("", "0"):
 
 __all__ = [
     "DocumentTranslationPipeline",
+    "HANConfig",
+    "HANForConditionalGeneration",
+    "HANModel",
     "HierNMTConfig",
     "HierNMTForConditionalGeneration",
     "HierNMTModel",

@@ -1,10 +1,11 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The training loss: cross-entropy that counts the context sentences of a window less than its current sentence.
+"""The training losses, which count the context sentences of a window less than its current sentence.
 
 Dimensions: B batch, T target tokens, V vocabulary, R tokens that are not ignored.
 """
 
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -56,6 +57,87 @@ def context_discounted_cross_entropy(
     return loss / num_items_in_batch
 
 
+def context_discounted_squared_error(
+    logits: torch.Tensor,
+    labels: torch.Tensor,
+    label_sentence_ids: torch.Tensor,
+    context_discount: float,
+    vector_size: int,
+    num_items_in_batch: torch.Tensor | int | None = None,
+) -> torch.Tensor:
+    """The same sum as `context_discounted_cross_entropy` gives, of the mean squared errors of word vectors.
+
+    Args as there, and:
+        logits: minus squared distances to the vectors of all words [B, T, V].
+        vector_size: W, the width of the vectors.
+    """
+    _check_fraction("context_discount", context_discount, upper_is_allowed=True)
+    _check_shapes(logits, labels, label_sentence_ids)
+    is_predicted = labels != IGNORED_LABEL  # [B, T]
+    if num_items_in_batch is None:
+        num_items_in_batch = is_predicted.sum()
+        if num_items_in_batch == 0:
+            raise ValueError("no target token: every label is -100")
+    weights = current_sentence_weights(is_predicted, label_sentence_ids, context_discount)
+    return (token_squared_errors(logits, labels, vector_size) * weights).sum() / num_items_in_batch
+
+
+@dataclass(frozen=True)
+class CrossEntropyLoss:
+    """The loss of words that are chosen by softmax.
+
+    Attributes:
+        label_smoothing: see `context_discounted_cross_entropy`.
+    """
+
+    label_smoothing: float = 0.0
+
+    def discounted(
+        self,
+        logits: torch.Tensor,
+        labels: torch.Tensor,
+        label_sentence_ids: torch.Tensor,
+        context_discount: float,
+        num_items_in_batch: torch.Tensor | int | None,
+    ) -> torch.Tensor:
+        """`context_discounted_cross_entropy`."""
+        return context_discounted_cross_entropy(
+            logits, labels, label_sentence_ids, context_discount, self.label_smoothing, num_items_in_batch
+        )
+
+    def per_token(self, logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        """`token_negative_log_likelihoods`, [B, T], not smoothed."""
+        return token_negative_log_likelihoods(logits, labels)
+
+
+@dataclass(frozen=True)
+class SquaredErrorLoss:
+    """The loss of predicted word vectors.
+
+    Attributes:
+        vector_size: W.
+    """
+
+    vector_size: int
+
+    def discounted(
+        self,
+        logits: torch.Tensor,
+        labels: torch.Tensor,
+        label_sentence_ids: torch.Tensor,
+        context_discount: float,
+        num_items_in_batch: torch.Tensor | int | None,
+    ) -> torch.Tensor:
+        """`context_discounted_squared_error`."""
+        return context_discounted_squared_error(
+            logits, labels, label_sentence_ids, context_discount, self.vector_size, num_items_in_batch
+        )
+
+    def per_token(self, logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        """`token_squared_errors`, [B, T]; no gradient."""
+        return token_squared_errors(logits.detach(), labels, self.vector_size)
+
+
 def current_sentence_weights(
     is_predicted: torch.Tensor, label_sentence_ids: torch.Tensor, context_discount: float
 ) -> torch.Tensor:
@@ -87,6 +169,22 @@ def token_negative_log_likelihoods(logits: torch.Tensor, labels: torch.Tensor) -
         target_scores = scores.gather(1, flat_labels[chunk, None])[:, 0]
         losses[chunk] = torch.logsumexp(scores, -1) - target_scores
     return losses.unflatten(0, labels.shape)
+
+
+def token_squared_errors(logits: torch.Tensor, labels: torch.Tensor, vector_size: int) -> torch.Tensor:
+    """Mean squared error of the elements of the vector of each label, [B, T]; 0 where the label is -100.
+
+    It is the squared distance to the label's vector over W (Shen 2023, section IV.2.d).
+
+    Args:
+        logits: minus squared distances to the vectors of all words [B, T, V].
+        labels: [B, T].
+        vector_size: W.
+    """
+    _check_shapes(logits, labels, labels)
+    is_predicted = labels != IGNORED_LABEL
+    distances = -logits.gather(-1, labels.masked_fill(~is_predicted, 0)[..., None])[..., 0]
+    return torch.where(is_predicted, distances / vector_size, 0.0)
 
 
 class _WeightedCrossEntropy(torch.autograd.Function):

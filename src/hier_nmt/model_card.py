@@ -11,6 +11,7 @@ from typing import Any
 from huggingface_hub import EvalResult, ModelCard, ModelCardData
 
 from .data.text_files import write_text
+from .evaluation.teacher_forcing import LABEL
 
 UNKNOWN = "unknown"
 SUMMARY_FILE = "training_summary.json"
@@ -102,6 +103,7 @@ def model_card(
         network=_network_rows(config, summary),
         training=_training_rows(summary),
         results=results_table([item for item in evaluations if not item.is_contrastive]),
+        forced=forced_note(evaluations),
         context=context_table([item for item in evaluations if item.is_contrastive]),
     )
 
@@ -129,6 +131,17 @@ def results_table(evaluations: Sequence[Evaluation]) -> str:
         f"- {score['name']}: `{score['signature']}`" for _, report in reports for score in report["scores"]
     )
     return "\n".join([*lines, "", "Signatures (sacrebleu):", "", *signatures])
+
+
+def forced_note(evaluations: Sequence[Evaluation]) -> str:
+    """What the scores are of: translations, and, named so, what was said with the reference fed in."""
+    free = "BLEU, chrF and TER are those of free-running translations: the model reads its own words, no reference."
+    if not any(report.get("label") == LABEL for item in evaluations for report in item.content["reports"]):
+        return f"{free} Scores with the reference fed in (teacher-forced): {UNKNOWN}."
+    return (
+        f"{free} Those named teacher-forced are of no translation: for each word of the reference, the model's first "
+        f"choice behind the reference's own words. They compare with nothing but the same."
+    )
 
 
 def context_table(evaluations: Sequence[Evaluation]) -> str:
@@ -183,7 +196,7 @@ def _card_data(texts: CardTexts, languages: tuple[str, str], evaluations: Sequen
 
 def _network_rows(config: dict[str, Any], summary: dict[str, Any]) -> list[tuple[str, str]]:
     window = config.get("window_sentences", UNKNOWN)
-    special = _recurrent_rows if "rnn_type" in config else _transformer_rows
+    special = _SPECIAL_ROWS.get(config.get("model_type", ""), _transformer_rows)
     return [
         ("parameters", _thousands(summary.get("num_parameters"))),
         ("layers", f"{config.get('encoder_layers')} encoder, {config.get('decoder_layers')} decoder"),
@@ -202,6 +215,21 @@ def _recurrent_rows(config: dict[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
+def _han_rows(config: dict[str, Any]) -> list[tuple[str, str]]:
+    size = config.get("word_vector_size")
+    words = "chosen by softmax" if size is None else f"predicted as frozen word vectors of width {size}"
+    return [
+        ("width", f"{config.get('d_model')}, feed-forward {config.get('encoder_ffn_dim')}"),
+        ("summaries", f"of {config.get('summary_kernel_size')} tokens, half of them apart"),
+        (
+            "attention",
+            f"encoder {config.get('encoder_self_attention')}, decoder {config.get('decoder_self_attention')}, "
+            f"beside the summaries",
+        ),
+        ("words", words),
+    ]
+
+
 def _transformer_rows(config: dict[str, Any]) -> list[tuple[str, str]]:
     return [
         ("width", f"{config.get('d_model')}, feed-forward {config.get('encoder_ffn_dim')}"),
@@ -212,6 +240,9 @@ def _transformer_rows(config: dict[str, Any]) -> list[tuple[str, str]]:
         ),
         ("positions", f"{config.get('position_encoding')}, shift {config.get('segment_shift')}"),
     ]
+
+
+_SPECIAL_ROWS = {"rnn_nmt": _recurrent_rows, "han_nmt": _han_rows}
 
 
 def _training_rows(summary: dict[str, Any]) -> list[tuple[str, str]]:

@@ -22,20 +22,21 @@ import yaml
 from huggingface_hub.errors import StrictDataclassError
 from transformers import GenerationConfig, PreTrainedConfig
 
+from .models.configuration_han import HANConfig
 from .models.configuration_hier_nmt import HierNMTConfig
 from .models.configuration_rnn_nmt import RNNNMTConfig
 from .trainer import DocumentSeq2SeqTrainingArguments
 
 # The families of models that a recipe can name as `model.model_type`; without it, it means the first.
 CONFIG_CLASSES: dict[str, type[PreTrainedConfig]] = {
-    config_class.model_type: config_class for config_class in (HierNMTConfig, RNNNMTConfig)
+    config_class.model_type: config_class for config_class in (HierNMTConfig, HANConfig, RNNNMTConfig)
 }
 # What the tokenizer and the data section decide, and what is no property of the network.
 _DERIVED_MODEL_KEYS = {"vocab_size", "decoder_vocab_size", "source_language", "target_language"} | {
     "is_encoder_decoder",
     "use_cache",
 }
-_OWN_TRAINING_KEYS = ("init_from", "average_checkpoints", "attn_implementation")
+_OWN_TRAINING_KEYS = ("init_from", "average_checkpoints", "attn_implementation", "source_vectors", "target_vectors")
 
 
 class RecipeError(ValueError):
@@ -84,10 +85,11 @@ class TokenizerSection:
             trained by the other keys, see `data.tokenization`.
         joint: one tokenizer for both languages instead of two.
         vocab_size: number of tokens, special ones included.
-        algorithm: `bpe` or `unigram`.
+        algorithm: `bpe`, `unigram`, or `word` for whole words (without bytes; those without a vector are `<unk>` where
+            `training.source_vectors` and `target_vectors` are files of them).
         byte_fallback: unknown characters are written as bytes instead of `<unk>`.
         split_digits: each digit is a token.
-        min_frequency: of a merge, for `bpe`.
+        min_frequency: of a merge, for `bpe`; of a word, for `word`.
         limit_alphabet: number of distinct characters that get a token.
         max_sentences: train on this many sentence pairs, taken evenly; None: all.
     """
@@ -95,7 +97,7 @@ class TokenizerSection:
     path: str | None = None
     joint: bool = True
     vocab_size: int = 16000
-    algorithm: Literal["bpe", "unigram"] = "bpe"
+    algorithm: Literal["bpe", "unigram", "word"] = "bpe"
     byte_fallback: bool = True
     split_digits: bool = False
     min_frequency: int = 2
@@ -118,6 +120,8 @@ class Recipe:
             final model; 0: the best checkpoint is kept as it is.
         attn_implementation: `training.attn_implementation`, how attention is computed in training; None: torch's
             fused one (`sdpa`). On CPUs `eager` is faster for windows of up to some hundred tokens.
+        source_vectors, target_vectors: `training.source_vectors` and `training.target_vectors`, the files (fastText
+            `.vec` or `.bin`) of the word vectors that a model with `word_vector_size` starts with, or None.
     """
 
     data: DataSection
@@ -128,6 +132,8 @@ class Recipe:
     init_from: str | None = None
     average_checkpoints: int = 0
     attn_implementation: str | None = None
+    source_vectors: str | None = None
+    target_vectors: str | None = None
 
     @classmethod
     def load(cls, path: str | Path, overrides: Iterable[str] = ()) -> "Recipe":
@@ -232,7 +238,24 @@ class Recipe:
                 f"training.average_checkpoints={self.average_checkpoints}, but "
                 f"training.save_total_limit={limit} keeps fewer"
             )
+        yield from self._vector_complaints()
         yield from self._missing_paths()
+
+    def _vector_complaints(self) -> Iterable[str]:
+        size, files = self.model.get("word_vector_size"), (self.source_vectors, self.target_vectors)
+        if size is None and files != (None, None):
+            yield "training.source_vectors and target_vectors need model.word_vector_size"
+        if size is None:
+            return
+        if self.init_from is None and None in files:
+            yield f"model.word_vector_size={size} needs training.source_vectors and training.target_vectors"
+        if self.init_from is None and self.tokenizer.path is None and self.tokenizer.algorithm != "word":
+            yield f"tokenizer.algorithm={self.tokenizer.algorithm} with model.word_vector_size={size}: use word"
+        if self.tokenizer.joint:
+            yield f"model.word_vector_size={size} needs tokenizer.joint: false: each language has its vectors"
+        smoothing = self.training.get("label_smoothing_factor", 0.0)
+        if smoothing:
+            yield f"training.label_smoothing_factor={smoothing} with model.word_vector_size={size}: vectors have none"
 
     def _missing_paths(self) -> Iterable[str]:
         # Names of data sets are no paths.
@@ -241,6 +264,10 @@ class Recipe:
                 for path in getattr(self.data, key):
                     if not Path(path).exists():
                         yield f"data.{key}: there is no file {path}"
+        for key in ("source_vectors", "target_vectors"):
+            path = getattr(self, key)
+            if path is not None and not Path(path).is_file():
+                yield f"training.{key}: there is no file {path}"
         for key, directory in (("tokenizer.path", self.tokenizer.path), ("training.init_from", self.init_from)):
             if directory is not None and not Path(directory).is_dir():
                 yield f"{key}: there is no directory {directory}"
@@ -279,6 +306,8 @@ def _training_types() -> dict[str, Any]:
         "init_from": str | None,
         "average_checkpoints": int,
         "attn_implementation": Literal["sdpa", "eager", "flex_attention"] | None,
+        "source_vectors": str | None,
+        "target_vectors": str | None,
     }
     return {**_field_types(DocumentSeq2SeqTrainingArguments), **own}
 

@@ -41,6 +41,7 @@ from .checkpoints import (
 from .data.collator import DocumentCollator
 from .data.features import closing_tokens, text_table, token_table, window_table
 from .data.tokenization import TARGET_TOKENIZER_FOLDER, load_tokenizers, save_tokenizers, train_tokenizer
+from .data.word_vectors import token_vectors, words_with_vectors
 from .recipes import Recipe, RecipeError
 from .trainer import DocumentSeq2SeqTrainer, DocumentSeq2SeqTrainingArguments
 
@@ -168,9 +169,23 @@ def build_model(recipe: Recipe, tokenizers: Tokenizers) -> PreTrainedModel:
         model.generation_config.max_length = config.max_target_tokens + 1
     model.generation_config.update(**recipe.generation)
     model.generation_config.validate(strict=True)
+    if recipe.source_vectors is not None and recipe.target_vectors is not None:
+        _set_word_vectors(model, (recipe.source_vectors, source), (recipe.target_vectors, target))
     if recipe.init_from is not None:
         load_initial_weights(model, recipe.init_from)
     return model
+
+
+def _set_word_vectors(model: Any, *sides: tuple[str, PreTrainedTokenizerBase]) -> None:
+    """Puts the vectors of both sides, a file and a tokenizer each, into the model; RecipeError for another width."""
+    tables = [torch.from_numpy(token_vectors(path, tokenizer)) for path, tokenizer in sides]
+    for (path, _), table in zip(sides, tables, strict=True):
+        if table.shape[1] != model.config.word_vector_size:
+            raise RecipeError(
+                f"model.word_vector_size={model.config.word_vector_size}, but the vectors in {path} have "
+                f"{table.shape[1]} numbers"
+            )
+    model.set_word_vectors(*tables)
 
 
 def build_trainer(
@@ -253,10 +268,11 @@ def _train_tokenizers(recipe: Recipe) -> Tokenizers:
         "limit_alphabet": section.limit_alphabet,
     }
     sides = [("source", "target")] if section.joint else [("source",), ("target",)]
-    trained = [
-        train_tokenizer(_sentences(table, columns, section.max_sentences), section.vocab_size, **options)
-        for columns in sides
-    ]
+    trained = []
+    for columns, vectors in zip(sides, (recipe.source_vectors, recipe.target_vectors), strict=False):
+        words = None if vectors is None else words_with_vectors(vectors)
+        sentences = _sentences(table, columns, section.max_sentences)
+        trained.append(train_tokenizer(sentences, section.vocab_size, known_words=words, **options))
     return Tokenizers(trained[0], trained[-1])
 
 

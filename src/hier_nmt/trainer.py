@@ -29,9 +29,9 @@ from transformers.trainer_utils import EvalLoopOutput
 from .data.collator import DocumentCollator, TokenBatchSampler
 from .losses import (
     IGNORED_LABEL,
-    context_discounted_cross_entropy,
+    CrossEntropyLoss,
+    SquaredErrorLoss,
     current_sentence_weights,
-    token_negative_log_likelihoods,
 )
 from .models.document_structure import sentence_ids_from_tokens
 from .models.document_windows import split_window
@@ -133,11 +133,12 @@ class _TokenBatchEpochs(TrainerCallback):
 class DocumentSeq2SeqTrainer(Seq2SeqTrainer):
     """Trains and evaluates a model on window features.
 
-    The loss is `context_discounted_cross_entropy`, normalised by the target tokens of the whole batch over all
-    accumulation steps and processes. Evaluation reports, each window counted once:
+    The loss is `context_discounted_cross_entropy` (`context_discounted_squared_error` for a model that predicts word
+    vectors), normalised by the target tokens of the whole batch over all accumulation steps and processes. Evaluation
+    reports, each window counted once:
 
-    * `eval_loss`: mean negative log-likelihood of all target tokens, neither discounted nor smoothed, so that runs with
-      different settings compare; `eval_current_loss`: the same of the current sentences;
+    * `eval_loss`: mean negative log-likelihood (or squared error) of all target tokens, neither discounted nor
+      smoothed, so that runs with different settings compare; `eval_current_loss`: the same of the current sentences;
     * with `predict_with_generate`: `eval_bleu` and `eval_chrf` of the current sentences (of whole windows where
       `window_sentences` is 0), and `eval_wrong_sentence_count`, the share of windows whose translation has another
       number of sentences than the reference.
@@ -192,6 +193,7 @@ class DocumentSeq2SeqTrainer(Seq2SeqTrainer):
         # Both belong to compute_loss here: it smooths the labels and honours num_items_in_batch.
         self.label_smoother = None
         self.model_accepts_loss_kwargs = True
+        self._loss = _loss(model, args.label_smoothing_factor)
         self._separators = frozenset(model.config.separator_token_ids)
         self._throughput = TokenThroughput()
         self.add_callback(self._throughput)
@@ -260,13 +262,9 @@ class DocumentSeq2SeqTrainer(Seq2SeqTrainer):
         """The discounted, smoothed loss (and the outputs); the mean over processes of its gradients is exact."""
         labels = inputs["labels"]
         outputs = model(**_without(inputs, ("labels",)), use_cache=False)
-        loss = context_discounted_cross_entropy(
-            outputs.logits,
-            labels,
-            self._label_sentence_ids(labels),
-            self.args.context_discount,
-            self.args.label_smoothing_factor,
-            num_items_in_batch,
+        sentence_ids = self._label_sentence_ids(labels)
+        loss = self._loss.discounted(
+            outputs.logits, labels, sentence_ids, self.args.context_discount, num_items_in_batch
         )
         if num_items_in_batch is not None:
             # The tokens were counted over all processes, whose gradients are then averaged.
@@ -342,7 +340,7 @@ class DocumentSeq2SeqTrainer(Seq2SeqTrainer):
     def _row_statistics(self, model: torch.nn.Module, inputs: dict[str, Any]) -> torch.Tensor:
         labels = inputs["labels"]
         logits = model(**_without(inputs, ("labels",)), use_cache=False).logits
-        losses = token_negative_log_likelihoods(logits, labels)
+        losses = self._loss.per_token(logits, labels)
         is_predicted = labels != IGNORED_LABEL
         is_current = current_sentence_weights(is_predicted, self._label_sentence_ids(labels), 0.0)
         columns = (losses, is_predicted, losses * is_current, is_current)
@@ -372,6 +370,16 @@ def corpus_scores(translations: Sequence[str], references: Sequence[str]) -> dic
         "bleu": BLEU().corpus_score(translations, [references]).score,
         "chrf": CHRF().corpus_score(translations, [references]).score,
     }
+
+
+def _loss(model: PreTrainedModel, label_smoothing: float) -> CrossEntropyLoss | SquaredErrorLoss:
+    """The loss of a model that chooses words or predicts their vectors; these cannot be smoothed: ValueError."""
+    vector_size = getattr(model.config, "word_vector_size", None)
+    if vector_size is None:
+        return CrossEntropyLoss(label_smoothing)
+    if label_smoothing:
+        raise ValueError(f"label_smoothing_factor={label_smoothing} needs a softmax; word vectors are not smoothed")
+    return SquaredErrorLoss(vector_size)
 
 
 def _text(tokenizer: PreTrainedTokenizerBase, sentences: Sequence[Sequence[int]]) -> str:

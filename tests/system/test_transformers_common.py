@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Transformers' own common tests of models and configurations, run on HierNMT, RNNNMT and, as the yardstick, Marian.
+"""Transformers' own common tests of models and configurations, run on all families and, as the yardstick, Marian.
 
 They come with the source distribution of Transformers, not with the installed package. `make test-transformers`
 unpacks that distribution and names its folder of tests in TRANSFORMERS_TESTS; without it everything here is skipped.
@@ -21,6 +21,9 @@ from transformers import MarianConfig, MarianModel, MarianMTModel
 from transformers.models.auto import modeling_auto
 
 from hier_nmt import (
+    HANConfig,
+    HANForConditionalGeneration,
+    HANModel,
     HierNMTConfig,
     HierNMTForConditionalGeneration,
     HierNMTModel,
@@ -237,6 +240,26 @@ class TestHierNMTContext(TestHierNMT):
 
     structure_ids = STRUCTURE_IDS
     fields = PRESETS["sentence-context"]
+
+
+class TestHAN(TestHierNMT):
+    """Full attention beside the summaries of a convolution."""
+
+    config_class = HANConfig
+    all_model_classes = (HANModel, HANForConditionalGeneration)
+    fields = {"summary_kernel_size": 3}
+
+
+class TestHANBigBird(TestHAN):
+    """Big Bird attention beside the summaries."""
+
+    fields = {
+        "summary_kernel_size": 4,
+        "encoder_self_attention": "big_bird",
+        "decoder_self_attention": "big_bird",
+        "big_bird_block_size": 2,
+        "big_bird_random_blocks": 1,
+    }
 
 
 class TestRNNNMT(TestHierNMT):

@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The recurrent model as others find it: its files copied beside its weights, the package not there."""
+"""Models of the further families as others find them: files copied beside the weights, the package not there."""
 
 import os
 import subprocess
@@ -8,9 +8,11 @@ import sys
 
 import pytest
 import torch
+from tiny_han_models import VARIANTS
+from tiny_han_models import tiny_config as tiny_han_config
 from tiny_recurrent_models import source_inputs, tiny_config
 
-from hier_nmt import RNNNMTConfig, RNNNMTForConditionalGeneration
+from hier_nmt import HANConfig, HANForConditionalGeneration, RNNNMTConfig, RNNNMTForConditionalGeneration
 
 pytestmark = pytest.mark.slow
 
@@ -28,20 +30,30 @@ assert torch.equal(model.generate(**given["inputs"], num_beams=3, max_new_tokens
 """
 
 
+MODELS = {
+    "recurrent": (RNNNMTForConditionalGeneration, tiny_config(input_feeding=True)),
+    "han": (HANForConditionalGeneration, tiny_han_config(**VARIANTS["big_bird_in_blocks"])),
+    "word_vectors": (HANForConditionalGeneration, tiny_han_config(**VARIANTS["word_vectors"])),
+}
+CLASSES = (RNNNMTConfig, RNNNMTForConditionalGeneration, HANConfig, HANForConditionalGeneration)
+
+
 @pytest.fixture
 def uploadable():
     """The classes, marked for the upload of their files; unmarked again behind the test."""
-    classes = (RNNNMTConfig, RNNNMTForConditionalGeneration)
-    RNNNMTConfig.register_for_auto_class()
-    RNNNMTForConditionalGeneration.register_for_auto_class("AutoModelForSeq2SeqLM")
+    for config_class, model_class in zip(CLASSES[::2], CLASSES[1::2], strict=True):
+        config_class.register_for_auto_class()
+        model_class.register_for_auto_class("AutoModelForSeq2SeqLM")
     yield
-    for marked in classes:
+    for marked in CLASSES:
         marked._auto_class = None
 
 
-def test_the_uploaded_files_run_without_the_package(uploadable, tmp_path) -> None:
+@pytest.mark.parametrize("name", MODELS)
+def test_the_uploaded_files_run_without_the_package(uploadable, tmp_path, name) -> None:
     torch.manual_seed(0)
-    model = RNNNMTForConditionalGeneration(tiny_config(input_feeding=True)).double().eval()
+    model_class, config = MODELS[name]
+    model = model_class(config).double().eval()
     model.save_pretrained(tmp_path)
     generated = model.generate(**source_inputs(), num_beams=3, max_new_tokens=6)
     with torch.no_grad():

@@ -8,7 +8,15 @@ from references import context_discounted_cross_entropy_reference
 from torch.nn import functional
 
 from hier_nmt import losses
-from hier_nmt.losses import context_discounted_cross_entropy, current_sentence_weights, token_negative_log_likelihoods
+from hier_nmt.losses import (
+    CrossEntropyLoss,
+    SquaredErrorLoss,
+    context_discounted_cross_entropy,
+    context_discounted_squared_error,
+    current_sentence_weights,
+    token_negative_log_likelihoods,
+    token_squared_errors,
+)
 
 IGNORED = -100
 
@@ -175,3 +183,54 @@ def test_bad_arguments_are_named(changes, message):
     }
     with pytest.raises(ValueError, match=message):
         context_discounted_cross_entropy(**arguments)
+
+
+# Word vectors
+
+
+def test_a_squared_error_is_the_squared_distance_over_the_width():
+    # Distances 6 and 1 to the vectors of the labels, which have 2 elements.
+    logits = torch.tensor([[[-6.0, -2.0], [-3.0, -1.0], [-9.0, -9.0]]])
+    labels = torch.tensor([[0, 1, IGNORED]])
+    assert token_squared_errors(logits, labels, 2).tolist() == [[3.0, 0.5, 0.0]]
+    discounted = context_discounted_squared_error(logits, labels, torch.tensor([[1, 2, 0]]), 0.1, 2)
+    assert discounted.item() == pytest.approx((0.1 * 3.0 + 0.5) / 2)
+
+
+@pytest.mark.parametrize("discount", [0.0, 0.3, 1.0])
+@pytest.mark.parametrize("num_items", [None, 50])
+def test_the_discounted_squared_error_equals_the_loop_in_values_and_gradients(discount, num_items):
+    logits, labels, sentence_ids = odd_batch()
+    logits.requires_grad_()
+    loss = context_discounted_squared_error(logits, labels, sentence_ids, discount, 3, num_items)
+    total, count = logits.new_zeros(()), 0
+    for row in range(len(labels)):
+        numbers = [int(n) for n, label in zip(sentence_ids[row], labels[row], strict=True) if label != IGNORED]
+        for place, label in enumerate(labels[row].tolist()):
+            if label != IGNORED:
+                is_current = int(sentence_ids[row, place]) == max(numbers)
+                total = total - logits[row, place, label] / 3 * (1.0 if is_current else discount)
+                count += 1
+    expected = total / (num_items or count)
+    torch.testing.assert_close(loss, expected)
+    torch.testing.assert_close(*(torch.autograd.grad(value, logits)[0] for value in (loss, expected)))
+
+
+def test_the_losses_of_the_trainer_are_these():
+    batch = odd_batch()
+    pairs = [
+        (
+            CrossEntropyLoss(0.2).discounted(*batch, 0.3, 40),
+            context_discounted_cross_entropy(*batch, 0.3, label_smoothing=0.2, num_items_in_batch=40),
+        ),
+        (SquaredErrorLoss(3).discounted(*batch, 0.3, 40), context_discounted_squared_error(*batch, 0.3, 3, 40)),
+        (CrossEntropyLoss(0.2).per_token(*batch[:2]), token_negative_log_likelihoods(*batch[:2])),
+        (SquaredErrorLoss(3).per_token(*batch[:2]), token_squared_errors(*batch[:2], 3)),
+    ]
+    assert all(torch.equal(found, expected) for found, expected in pairs)
+
+
+def test_squared_errors_without_a_label_are_an_error():
+    logits, labels, sentence_ids = odd_batch()
+    with pytest.raises(ValueError, match="every label is -100"):
+        context_discounted_squared_error(logits, labels.fill_(IGNORED), sentence_ids, 1.0, 3)

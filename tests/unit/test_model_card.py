@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from hier_nmt import RNNNMTConfig
+from hier_nmt import HANConfig, RNNNMTConfig
 from hier_nmt.model_card import CardTexts, Evaluation, model_card, results_table, write_model_card
 
 TEMPLATE = Path(__file__).parents[2] / "model_cards" / "template.md"
@@ -95,6 +95,39 @@ def test_card_of_a_recurrent_model_states_what_it_is_made_of(checkpoint):
     ):
         assert line in text
     assert "positions" not in text
+
+
+def test_card_of_a_han_states_what_it_is_made_of(checkpoint):
+    sizes = {"d_model": 256, "encoder_ffn_dim": 1024, "summary_kernel_size": 7, "encoder_self_attention": "big_bird"}
+    HANConfig(vocab_size=4000, **sizes).save_pretrained(checkpoint)
+    text = model_card(checkpoint, TEXTS, [], TEMPLATE).text
+    for line in (
+        "| width | 256, feed-forward 1024 |",
+        "| summaries | of 7 tokens, half of them apart |",
+        "| attention | encoder big_bird, decoder document, beside the summaries |",
+        "| words | chosen by softmax |",
+        "| window | whole document |",
+    ):
+        assert line in text
+    separate = {"share_encoder_decoder_embeddings": False, "word_vector_size": 300}
+    HANConfig(vocab_size=4000, **separate).save_pretrained(checkpoint)
+    text = model_card(checkpoint, TEXTS, [], TEMPLATE).text
+    assert "| words | predicted as frozen word vectors of width 300 |" in text
+
+
+def test_card_says_which_scores_are_of_translations_and_which_of_the_reference_fed_in(checkpoint):
+    free = Evaluation("tiny", "dev", SCORES)
+    text = model_card(checkpoint, TEXTS, [free], TEMPLATE).text
+    assert "BLEU, chrF and TER are those of free-running translations" in text
+    assert "Scores with the reference fed in (teacher-forced): unknown." in text
+    score = {"name": "teacher-forced BLEU", "value": 61.5, "signature": "nrefs:1|teacher-forced"}
+    report = {"label": "teacher-forced", "scores": [score], "num_documents": 2, "num_sentences": 17}
+    both = Evaluation("tiny", "dev", {**SCORES, "reports": [*SCORES["reports"], report]})
+    text = model_card(checkpoint, TEXTS, [both], TEMPLATE).text
+    assert "Those named teacher-forced are of no translation" in text
+    assert "| model | corpus | decoding | beams | BLEU | docBLEU | teacher-forced BLEU |" in text
+    assert "| tiny | dev | teacher-forced | 4 |  |  | 61.50 | 17 | 2 |" in text
+    assert "teacher-forced): unknown" not in text
 
 
 def test_what_is_unknown_is_written_as_unknown(checkpoint):

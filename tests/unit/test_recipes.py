@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import dataclasses
 import inspect
+import re
 from pathlib import Path
 
 import pytest
@@ -77,7 +78,10 @@ def test_a_recipe_names_the_family_of_its_model(load, sections):
 @pytest.mark.parametrize(
     ("override", "message"),
     [
-        ("--model.model_type=rnn", "command line: model.model_type='rnn' is unknown; known are hier_nmt, rnn_nmt"),
+        (
+            "--model.model_type=rnn",
+            "model.model_type='rnn' is unknown; known are hier_nmt, han_nmt, rnn_nmt",
+        ),
         ("--model.model_type=hier_nmt", "unknown key model.rnn_type"),
         ("--model.d_model=16", "command line: unknown key model.d_model"),
         ("--model.hidden_size=2.5", "command line: model.hidden_size must be int, got float 2.5"),
@@ -224,6 +228,19 @@ def test_the_annotated_recipe_names_every_key(repository, tmp_path):
     files = [f"--data.{name}=[{tmp_path / 'corpus.jsonl'}]" for name in ("train", "validation")]
     recipe = Recipe.load(path, files)
     assert recipe.training_arguments().output_dir == "runs/annotated"
+
+
+@pytest.mark.parametrize("path", [path for path in committed_recipes() if "\n  word_vector_size: " in path.read_text()])
+def test_the_recipes_of_word_vectors_are_valid_beside_the_files_that_they_name(path, tmp_path, monkeypatch):
+    monkeypatch.setenv("HIER_NMT_DATA", str(tmp_path))
+    names = re.findall(r"HIER_NMT_DATA/([\w.-]+)", path.read_text(encoding="utf-8"))
+    for name in names:
+        (tmp_path / name).touch()
+    recipe = Recipe.load(path)
+    assert recipe.model_config(90, 110).word_vector_size in (100, 300)
+    assert recipe.training["output_dir"].endswith(path.parent.name)
+    assert [recipe.data.source_language, recipe.data.target_language] == path.parent.name.split("-")
+    assert len(names) == 4
 
 
 @pytest.mark.parametrize("path", committed_recipes(), ids=lambda path: path.name)

@@ -7,7 +7,7 @@ by itself: windows are closed by `models.document_windows.join_window`.
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -38,6 +38,23 @@ _PIECES = (
     rf"|{_SPACE}?(?:[\p{{P}}\p{{S}}&&[^{_SPACE}]]|[\s&&[^ ]])"
 )
 _DIGIT = rf"{_SPACE}?\p{{N}}"
+# The words of the word-level tokenizer, as vectors of words are trained on them: compounds with hyphens whole, elided
+# and contracted words as above, and of numbers the whole or each digit.
+_WORDS = (
+    rf"\p{{L}}{{1,2}}[{_APOSTROPHES}](?=\p{{L}})|[{_APOSTROPHES}]\p{{L}}{{1,2}}(?!\p{{L}})"
+    r"|\p{L}[\p{L}\p{M}]*(?:-\p{L}[\p{L}\p{M}]*)*"
+)
+_SINGLE_DIGIT = r"\p{N}"
+_NUMBER = r"\p{N}+(?:[.,]\p{N}+)*"
+_OTHER = r"[^\s]"
+# Which spaces the decoder takes out again. Where the text had one all the same, it is lost.
+_NO_SPACES = (
+    r" (?=[,.;:!?\u2026)\]}])",
+    r"(?<=[(\[{]) ",
+    rf"(?<=\p{{L}}[{_APOSTROPHES}]) (?=\p{{L}})",
+    rf"(?<=\p{{L}}) (?=[{_APOSTROPHES}]\p{{L}}{{1,2}}(?!\p{{L}}))",
+)
+_NO_SPACE_IN_NUMBERS = r"(?<=\p{N}) (?=\p{N})"
 # kMinScorePenaltyDelta of the unigram trainer.
 _UNSEEN_CHARACTER_STEP = 1e-4
 
@@ -46,11 +63,12 @@ def train_tokenizer(
     texts: Iterable[str],
     vocab_size: int,
     *,
-    model: Literal["bpe", "unigram"] = "bpe",
+    model: Literal["bpe", "unigram", "word"] = "bpe",
     byte_fallback: bool = True,
     split_digits: bool = False,
     min_frequency: int = 2,
     limit_alphabet: int = 1000,
+    known_words: Container[str] | None = None,
 ) -> TokenizersBackend:
     """A tokenizer trained on a stream of sentences.
 
@@ -58,22 +76,30 @@ def train_tokenizer(
         texts: sentences; of both languages for a joint tokenizer.
         vocab_size: the size of the vocabulary, including the special tokens and the 256 byte tokens. It is smaller
             where the texts do not have as many pieces.
-        model: the `tokenizers` model.
-        byte_fallback: writes characters that are not in the vocabulary as bytes instead of `<unk>`.
+        model: the `tokenizers` model; of `word` the tokens are whole words and marks, the most frequent ones, and what
+            is decoded has spaces where the rules of `_NO_SPACES` leave them.
+        byte_fallback: writes characters that are not in the vocabulary as bytes instead of `<unk>`; not of words.
         split_digits: makes each digit a token.
-        min_frequency: BPE only: pairs that are rarer are not merged.
-        limit_alphabet: the number of distinct characters that get a token.
+        min_frequency: BPE: pairs that are rarer are not merged; words: those that are rarer are `<unk>`.
+        limit_alphabet: the number of distinct characters that get a token; not of words.
+        known_words: words only: all others are `<unk>`, as they have no vector.
     """
+    if known_words is not None and model != "word":
+        raise ValueError(f"known_words are for the model 'word', not {model!r}")
+    byte_fallback = byte_fallback and model != "word"
     num_reserved = len(SPECIAL_TOKENS) + (len(BYTE_TOKENS) if byte_fallback else 0)
     if vocab_size <= num_reserved:
         raise ValueError(f"vocab_size must be more than the {num_reserved} special and byte tokens, got {vocab_size}")
-    if model not in _TRAINING:
-        raise ValueError(f"model must be one of {sorted(_TRAINING)}, got {model!r}")
+    if model not in (*_TRAINING, "word"):
+        raise ValueError(f"model must be one of {sorted([*_TRAINING, 'word'])}, got {model!r}")
     num_learned = vocab_size - num_reserved + len(SPECIAL_TOKENS)
-    tokenizer = _TRAINING[model](texts, num_learned, split_digits, min_frequency, limit_alphabet)
+    if model == "word":
+        tokenizer = _train_words(texts, num_learned, split_digits, min_frequency, known_words)
+    else:
+        tokenizer = _TRAINING[model](texts, num_learned, split_digits, min_frequency, limit_alphabet)
     if tokenizer.get_vocab_size() <= len(SPECIAL_TOKENS):
         raise ValueError("there is no text to train a tokenizer on")
-    return _as_backend(_with_fixed_ids(tokenizer, byte_fallback))
+    return _as_backend(tokenizer if model == "word" else _with_fixed_ids(tokenizer, byte_fallback))
 
 
 def load_tokenizers(directory: str | Path) -> tuple[PreTrainedTokenizerBase, PreTrainedTokenizerBase]:
@@ -138,6 +164,34 @@ def _train_unigram(
 
 
 _TRAINING = {"bpe": _train_bpe, "unigram": _train_unigram}
+
+
+def _train_words(
+    texts: Iterable[str],
+    num_learned: int,
+    split_digits: bool,
+    min_frequency: int,
+    known_words: Container[str] | None,
+) -> Tokenizer:
+    """A tokenizer of whole words with its ids in the order special tokens, words by their frequency."""
+    specials = list(SPECIAL_TOKENS.values())
+    tokenizer = Tokenizer(models.WordLevel(unk_token=SPECIAL_TOKENS["unk_token"]))
+    pieces = "|".join((_WORDS, _SINGLE_DIGIT if split_digits else _NUMBER, _OTHER))
+    tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(pieces), behavior="removed", invert=True)
+    no_spaces = (*_NO_SPACES, _NO_SPACE_IN_NUMBERS) if split_digits else _NO_SPACES
+    # Joins by spaces: no token begins with the noncharacter.
+    joined = [decoders.WordPiece(prefix=_LITERAL_SPACE_MARK, cleanup=False), decoders.Fuse()]
+    tokenizer.decoder = decoders.Sequence([*joined, *(decoders.Replace(Regex(spaces), "") for spaces in no_spaces)])
+    trainer = trainers.WordLevelTrainer(
+        vocab_size=2**31, min_frequency=min_frequency, special_tokens=specials, show_progress=False
+    )
+    tokenizer.train_from_iterator(texts, trainer)
+    content = json.loads(tokenizer.to_str())
+    vocabulary = content["model"]["vocab"]
+    words = [word for word in sorted(vocabulary, key=vocabulary.get) if word not in specials]
+    known = [word for word in words if known_words is None or word in known_words]
+    content["model"]["vocab"] = {word: index for index, word in enumerate([*specials, *known][:num_learned])}
+    return Tokenizer.from_str(json.dumps(content))
 
 
 def _untrained(model: models.Model, split_digits: bool) -> Tokenizer:

@@ -175,8 +175,8 @@ def forced_scores(
 def _batch_scores(
     model: PreTrainedModel, batch: list[ForcedWindow], pad_token_ids: tuple[int, int]
 ) -> Iterator[WindowScore]:
-    input_ids = _padded([window.source_ids for window in batch], pad_token_ids[0])
-    labels = _padded([window.target_ids for window in batch], pad_token_ids[1])
+    input_ids = padded([window.source_ids for window in batch], pad_token_ids[0])
+    labels = padded([window.target_ids for window in batch], pad_token_ids[1])
     lengths = torch.tensor([[len(window.source_ids), len(window.target_ids)] for window in batch])
     source_mask = torch.arange(input_ids.shape[1]) < lengths[:, :1]  # [B, S]
     target_mask = torch.arange(labels.shape[1]) < lengths[:, 1:]  # [B, T]
@@ -228,6 +228,7 @@ def continue_windows(
     return [vocabulary.decode([i for i in output.ids if i not in vocabulary.ignored]) for output in outputs]
 
 
-def _padded(rows: Sequence[Sequence[int]], pad_token_id: int) -> torch.Tensor:
+def padded(rows: Sequence[Sequence[int]], pad_token_id: int) -> torch.Tensor:
+    """Rows of ids as a tensor [B, length], padding behind them."""
     length = max(map(len, rows))
     return torch.tensor([[*row, *[pad_token_id] * (length - len(row))] for row in rows])

@@ -12,7 +12,7 @@ from transformers.configuration_utils import strict  # type: ignore[attr-defined
 
 from .positions import POSITION_ENCODINGS
 from .selected_attention import ATTENTION_KERNELS
-from .transformer_layers import CROSS_ATTENTIONS, DECODER_SELF_ATTENTIONS, ENCODER_SELF_ATTENTIONS
+from .transformer_layers import CROSS_ATTENTIONS, DECODER_SELF_ATTENTIONS, ENCODER_SELF_ATTENTIONS, SENTENCE_ENCODERS
 
 POSITION_VECTORS = ("sinusoidal", "learned")
 SEGMENT_EMBEDDINGS = ("none", "sinusoidal", "learned")
@@ -21,6 +21,7 @@ TOKEN_POSITION_ORIGINS = ("document", "sentence")
 CONTEXT_BLOCKS = ("none", "block", "heads")
 SENTENCE_ENCODER_SHARINGS = ("layer", "model")
 TREE_SELECTIONS = ("cumulative", "node")
+BIG_BIRD_COUNTS = ("big_bird_global_tokens", "big_bird_window_blocks", "big_bird_random_blocks", "big_bird_seed")
 
 # Positions that restart in each sentence, so that documents may be longer than those of the training.
 _WHOLE_DOCUMENTS: dict[str, Any] = {
@@ -82,7 +83,7 @@ class HierNMTConfig(PreTrainedConfig):
         init_std: standard deviation of the initial weights.
         encoder_self_attention, decoder_self_attention, cross_attention: what a token may look at in each attention
             slot: `document`, `sentence`, `conditional` or, but for the decoder's self-attention, `hierarchical`
-            (Trankova et al. 2024, Table 1).
+            (Trankova et al. 2024, Table 1); in self-attention also `big_bird`.
         num_selected_sentences: t, the sentences whose tokens a token reads in `conditional` and `hierarchical` slots.
             Like the next four it is read at every forward and may be changed on a trained model.
         num_selected_sentences_encoder, num_selected_sentences_decoder, num_selected_sentences_cross: t of one slot
@@ -90,8 +91,19 @@ class HierNMTConfig(PreTrainedConfig):
         always_keep_own_sentence: a source token's own sentence (in cross-attention: the source sentence with the number
             of the one that is written) is always one of the t.
         tree_selection: what decides on a level of the tree: `cumulative` relevance, or that of the `node` alone.
-        attention_kernel: how `conditional` and `hierarchical` slots are computed: `reference`, `grouped` or `auto`, see
-            `attend_selected_sentences`.
+        attention_kernel: how `conditional`, `hierarchical` and `big_bird` slots are computed: `reference` (masked),
+            `grouped` (linear) or `auto`, whichever is faster, see `attend_selected_sentences`.
+        big_bird_block_size: tokens of a block of `big_bird` attention (Zaheer et al. 2020). Like the next four it is
+            read at every forward.
+        big_bird_global_tokens: first tokens of a document, which all see; those of a source see all.
+        big_bird_window_blocks: blocks seen on either side of the own one (before it, in the decoder).
+        big_bird_random_blocks: blocks seen elsewhere (before the window, in the decoder), others in each layer and
+            head.
+        big_bird_seed: from which it follows which these are.
+        sentence_encoder: what encodes sentences: `source2token` (Trankova et al. 2024, eq. 2) or, for context blocks
+            and heads alone, `conv`: summaries by a convolution, whatever the sentences (Shen 2023, section III.1).
+        summary_kernel_size: tokens S of a window of `conv`, the mean length of a sentence; windows are half of it
+            apart.
         sentence_encoder_sharing: sentences are encoded anew in each `layer`, or once for the whole `model`, from the
             embedding output.
         sentence_encoder_heads: queries by which a sentence is pooled (each with its share of the width); the paper has
@@ -161,6 +173,13 @@ class HierNMTConfig(PreTrainedConfig):
     always_keep_own_sentence: bool = False
     tree_selection: str = "cumulative"
     attention_kernel: str = "auto"
+    big_bird_block_size: int = 64
+    big_bird_global_tokens: int = 2
+    big_bird_window_blocks: int = 1
+    big_bird_random_blocks: int = 3
+    big_bird_seed: int = 0
+    sentence_encoder: str = "source2token"
+    summary_kernel_size: int = 16
     sentence_encoder_sharing: str = "layer"
     sentence_encoder_heads: int = 1
     context_block: str = "none"
@@ -286,6 +305,7 @@ class HierNMTConfig(PreTrainedConfig):
             "cross_attention": CROSS_ATTENTIONS,
             "tree_selection": TREE_SELECTIONS,
             "attention_kernel": ATTENTION_KERNELS,
+            "sentence_encoder": SENTENCE_ENCODERS,
             "sentence_encoder_sharing": SENTENCE_ENCODER_SHARINGS,
             "context_block": CONTEXT_BLOCKS,
             "position_encoding": POSITION_ENCODINGS,
@@ -302,10 +322,25 @@ class HierNMTConfig(PreTrainedConfig):
         for name, possible in choices.items():
             if getattr(self, name) not in possible:
                 raise ValueError(f"{name}={getattr(self, name)!r} is unknown; choose one of {', '.join(possible)}.")
+        self.check_summaries()
         levels = self.structure_levels
         if not levels or len(set(levels)) < len(levels) or not set(levels) <= set(STRUCTURE_LEVELS):
             known = ", ".join(STRUCTURE_LEVELS)
             raise ValueError(f"structure_levels={levels!r} must be one or more different names out of {known}.")
+
+    def check_summaries(self) -> None:
+        """Raises a ValueError where a slot chooses among sentences and the sentence encoder knows of none."""
+        slots = {
+            "encoder_self_attention": ENCODER_SELF_ATTENTIONS,
+            "decoder_self_attention": DECODER_SELF_ATTENTIONS,
+            "cross_attention": CROSS_ATTENTIONS,
+        }
+        for name, table in slots.items():
+            if self.sentence_encoder == "conv" and table[getattr(self, name)].reads_sentence_encodings:
+                raise ValueError(
+                    f"sentence_encoder='conv' with {name}={getattr(self, name)!r} is impossible: its summaries are not "
+                    f"those of sentences, among which that slot chooses."
+                )
 
     def check_numbers(self) -> None:
         """Raises a ValueError for a number that no network or window can have."""
@@ -331,10 +366,17 @@ class HierNMTConfig(PreTrainedConfig):
             )
         sizes = ("vocab_size", "decoder_vocab_size", "d_model", "encoder_ffn_dim", "decoder_ffn_dim")
         tables = ("max_position_embeddings", "max_sentence_positions", "max_paragraph_positions")
-        for name in (*sizes, *tables, "max_source_tokens", "max_target_tokens"):
+        for name in (
+            *sizes,
+            *tables,
+            "summary_kernel_size",
+            "big_bird_block_size",
+            "max_source_tokens",
+            "max_target_tokens",
+        ):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name}={getattr(self, name)} must be at least 1.")
-        for name in ("segment_shift", "window_sentences"):
+        for name in ("segment_shift", "window_sentences", *BIG_BIRD_COUNTS):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name}={getattr(self, name)} must not be negative.")
         if self.share_encoder_decoder_embeddings and self.decoder_vocab_size != self.vocab_size:

@@ -39,8 +39,10 @@ from .transformer_layers import (
     CROSS_ATTENTIONS,
     DECODER_SELF_ATTENTIONS,
     ENCODER_SELF_ATTENTIONS,
+    SENTENCE_ENCODERS,
     HierNMTDecoderLayer,
     HierNMTEncoderLayer,
+    sentence_units,
 )
 from .window_structure import (
     check_structure_ids,
@@ -86,6 +88,20 @@ class HierNMTPreTrainedModel(PreTrainedModel):
             if isinstance(module, ConditionalAttention):
                 module.reads_all_sentences = enabled
 
+    def token_embedding(self, vocab_size: int) -> nn.Embedding:
+        """A new embedding of so many tokens; other families of models put in their own."""
+        return nn.Embedding(vocab_size, self.config.d_model, self.config.pad_token_id)
+
+    def output_layer(self) -> nn.Module:
+        """A new output layer, from states [..., D] to logits [..., V]; likewise."""
+        return nn.Linear(self.config.d_model, self.config.target_vocab_size, bias=False)
+
+    def mean_loss(
+        self, logits: torch.Tensor, labels: torch.Tensor, num_items_in_batch: torch.Tensor | int | None
+    ) -> torch.Tensor:
+        """The loss of logits [B, T, V] for labels [B, T], see `mean_cross_entropy`; likewise."""
+        return mean_cross_entropy(logits, labels, num_items_in_batch)
+
     @property
     def dummy_inputs(self) -> dict[str, torch.Tensor]:
         """A batch of two short windows, one padded."""
@@ -106,7 +122,7 @@ class HierNMTStack(HierNMTPreTrainedModel):
 
     def __init__(self, config: HierNMTConfig, vocab_size: int, layer_class: type[nn.Module], num_layers: int):
         super().__init__(config)
-        self.embed_tokens = nn.Embedding(vocab_size, config.d_model, config.pad_token_id)
+        self.embed_tokens = self.token_embedding(vocab_size)
         self.embed_scale = math.sqrt(config.d_model) if config.scale_embedding else 1.0
         self.embed_positions = POSITION_ENCODINGS[config.position_encoding](config)
         self.layers = nn.ModuleList([layer_class(config, index) for index in range(num_layers)])
@@ -131,12 +147,14 @@ class HierNMTEncoder(HierNMTStack):
         "context_attentions": OutputRecorder(SentenceContextAttention, index=1),
     }
 
+    layer_class: type[nn.Module] = HierNMTEncoderLayer
+
     def __init__(self, config: HierNMTConfig):
-        super().__init__(config, config.vocab_size, HierNMTEncoderLayer, config.encoder_layers)
+        super().__init__(config, config.vocab_size, self.layer_class, config.encoder_layers)
         encodes_once = config.sentence_encoder_sharing == "model"
         reads_shared = encodes_once and (config.encoder_reads_encodings or config.decoder_reads_source_encodings)
         self.reads_encodings = reads_shared or config.encoder_reads_encodings
-        self.sentence_encoder = SentenceEncoder(config) if reads_shared else None
+        self.sentence_encoder = SENTENCE_ENCODERS[config.sentence_encoder](config) if reads_shared else None
         self.post_init()
 
     @merge_with_config_defaults
@@ -174,7 +192,7 @@ class HierNMTEncoder(HierNMTStack):
                 self.config, inputs_embeds, mask if attention_mask is None else attention_mask, structure, structure
             )
         )
-        sentences = Sentences.from_ids(structure.sentence_ids) if self.reads_encodings else None
+        sentences = sentence_units(self.config, structure.sentence_ids) if self.reads_encodings else None
         sentence_states = None
         if self.sentence_encoder is not None and sentences is not None:
             sentence_states = self.sentence_encoder(hidden_states, sentences.sentence_ids, sentences.num_sentences)
@@ -203,8 +221,10 @@ class HierNMTDecoder(HierNMTStack):
         "context_attentions": OutputRecorder(SentenceContextAttention, index=1),
     }
 
+    layer_class: type[nn.Module] = HierNMTDecoderLayer
+
     def __init__(self, config: HierNMTConfig):
-        super().__init__(config, config.target_vocab_size, HierNMTDecoderLayer, config.decoder_layers)
+        super().__init__(config, config.target_vocab_size, self.layer_class, config.decoder_layers)
         encodes_once = config.sentence_encoder_sharing == "model" and config.decoder_reads_target_encodings
         self.sentence_encoder = SentenceEncoder(config) if encodes_once else None
         self.post_init()
@@ -281,8 +301,8 @@ class HierNMTDecoder(HierNMTStack):
                     self_plan,
                     encoder_hidden_states,
                     cross_plan,
-                    source_sentences=source_sentences,
-                    source_sentence_states=encoder_sentence_states,
+                    source_sentences,
+                    encoder_sentence_states,
                     pooling=pooling,
                     past_key_values=past_key_values,
                     **kwargs,
@@ -296,7 +316,7 @@ class HierNMTDecoder(HierNMTStack):
             raise ValueError(
                 "With encoder_outputs alone, pass sentence_ids: this configuration reads source sentences."
             )
-        return Sentences.from_ids(encoder_structure.sentence_ids)
+        return sentence_units(self.config, encoder_structure.sentence_ids)
 
     def _self_attention_plan(
         self,
@@ -340,7 +360,14 @@ class HierNMTDecoder(HierNMTStack):
 
 
 class HierNMTModel(HierNMTPreTrainedModel):
-    """Encoder and decoder without the output layer."""
+    """Encoder and decoder without the output layer.
+
+    Attributes:
+        encoder_class, decoder_class: what it is made of; other families of models put in their own.
+    """
+
+    encoder_class: type[HierNMTEncoder] = HierNMTEncoder
+    decoder_class: type[HierNMTDecoder] = HierNMTDecoder
 
     _tied_weights_keys = {
         "encoder.embed_tokens.weight": "shared.weight",
@@ -350,11 +377,11 @@ class HierNMTModel(HierNMTPreTrainedModel):
     def __init__(self, config: HierNMTConfig):
         super().__init__(config)
         if config.share_encoder_decoder_embeddings:
-            self.shared = nn.Embedding(config.vocab_size, config.d_model, config.pad_token_id)
+            self.shared = self.token_embedding(config.vocab_size)
         else:
             self._tied_weights_keys = {}
-        self.encoder = HierNMTEncoder(config)
-        self.decoder = HierNMTDecoder(config)
+        self.encoder = self.encoder_class(config)
+        self.decoder = self.decoder_class(config)
         self.post_init()
 
     def get_input_embeddings(self) -> nn.Embedding:
@@ -447,20 +474,26 @@ class HierNMTModel(HierNMTPreTrainedModel):
 
 
 class HierNMTForConditionalGeneration(HierNMTPreTrainedModel, GenerationMixin):
-    """The document translation model: logits of the next target token."""
+    """The document translation model: logits of the next target token.
+
+    Attributes:
+        model_class: what it is made of; other families of models put in their own.
+    """
+
+    model_class: type[HierNMTModel] = HierNMTModel
 
     _tied_weights_keys = {"lm_head.weight": "model.decoder.embed_tokens.weight"}
 
     def __init__(self, config: HierNMTConfig):
         super().__init__(config)
-        self.model = HierNMTModel(config)
+        self.model = self.model_class(config)
         if config.share_encoder_decoder_embeddings:
             self._tied_weights_keys = {
                 "lm_head.weight": "model.shared.weight",
                 "model.encoder.embed_tokens.weight": "model.shared.weight",
                 "model.decoder.embed_tokens.weight": "model.shared.weight",
             }
-        self.lm_head = nn.Linear(config.d_model, config.target_vocab_size, bias=False)
+        self.lm_head = self.output_layer()
         self.post_init()
 
     def _resize_token_embeddings(self, new_num_tokens: int | None, *args: Any, **kwargs: Any) -> nn.Module:
@@ -533,7 +566,7 @@ class HierNMTForConditionalGeneration(HierNMTPreTrainedModel, GenerationMixin):
             **kwargs,
         )
         logits = self.lm_head(outputs.last_hidden_state)
-        loss = None if labels is None else mean_cross_entropy(logits, labels, num_items_in_batch)
+        loss = None if labels is None else self.mean_loss(logits, labels, num_items_in_batch)
         return HierNMTLMOutput(
             loss=loss,
             logits=logits,

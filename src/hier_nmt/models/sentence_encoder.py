@@ -11,6 +11,8 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from .document_structure import Sentences
+
 if TYPE_CHECKING:
     from .configuration_hier_nmt import HierNMTConfig
 
@@ -85,6 +87,11 @@ class SentenceEncoder(nn.Module):
         self.k_proj = nn.Linear(config.d_model, config.d_model, bias=False)
         self.v_proj = nn.Linear(config.d_model, config.d_model, bias=False)
         self.out_proj = nn.Linear(config.d_model, config.d_model, bias=False)
+
+    @classmethod
+    def units(cls, config: "HierNMTConfig", sentence_ids: torch.Tensor) -> Sentences:
+        """What is encoded of documents with the numbers `sentence_ids` [B, S]: their sentences."""
+        return Sentences.from_ids(sentence_ids)
 
     def forward(self, hidden_states: torch.Tensor, sentence_ids: torch.Tensor, num_sentences: int) -> torch.Tensor:
         """Encodings [B, N, D] of the sentences of the states [B, S, D], numbered in `sentence_ids` [B, S] from 1."""

@@ -14,6 +14,7 @@ from transformers.activations import ACT2FN
 from transformers.cache_utils import EncoderDecoderCache
 from transformers.modeling_layers import GradientCheckpointingLayer
 
+from .big_bird_attention import BigBirdAttention
 from .conditional_attention import (
     CausalConditionalAttention,
     ConditionalAttention,
@@ -23,6 +24,7 @@ from .conditional_attention import (
     SentenceContextAttention,
     SentencePooling,
 )
+from .convolutional_summaries import ConvolutionalSummaries
 from .document_structure import Sentences
 from .multi_head_attention import DocumentAttention, MultiHeadAttention, SentenceAttention, kept_with_cache
 from .sentence_encoder import SentenceEncoder
@@ -35,12 +37,14 @@ ENCODER_SELF_ATTENTIONS: dict[str, type[MultiHeadAttention]] = {
     "sentence": SentenceAttention,
     "conditional": ConditionalAttention,
     "hierarchical": HierarchicalAttention,
+    "big_bird": BigBirdAttention,
 }
 # Nodes of a tree over the target would span sentences that are not written yet.
 DECODER_SELF_ATTENTIONS: dict[str, type[MultiHeadAttention]] = {
     "document": DocumentAttention,
     "sentence": SentenceAttention,
     "conditional": CausalConditionalAttention,
+    "big_bird": BigBirdAttention,
 }
 CROSS_ATTENTIONS: dict[str, type[MultiHeadAttention]] = {
     "document": DocumentAttention,
@@ -48,6 +52,16 @@ CROSS_ATTENTIONS: dict[str, type[MultiHeadAttention]] = {
     "conditional": ConditionalCrossAttention,
     "hierarchical": HierarchicalCrossAttention,
 }
+# What makes the vectors that context blocks read; other slots choose among sentences, which only the first encodes.
+SENTENCE_ENCODERS: dict[str, type[SentenceEncoder] | type[ConvolutionalSummaries]] = {
+    "source2token": SentenceEncoder,
+    "conv": ConvolutionalSummaries,
+}
+
+
+def sentence_units(config: "HierNMTConfig", sentence_ids: torch.Tensor) -> Sentences:
+    """What the configured sentence encoder encodes of documents with the numbers `sentence_ids` [B, S]."""
+    return SENTENCE_ENCODERS[config.sentence_encoder].units(config, sentence_ids)
 
 
 class FeedForward(nn.Module):
@@ -136,7 +150,7 @@ class HierNMTEncoderLayer(SentenceReadingLayer):
         self.self_attn = attention(config, self.num_token_heads, self.head_dim, layer_idx)
         self.self_attn_residual = Residual(config)
         encodes = config.encoder_reads_encodings and config.sentence_encoder_sharing == "layer"
-        self.sentence_encoder = SentenceEncoder(config) if encodes else None
+        self.sentence_encoder = SENTENCE_ENCODERS[config.sentence_encoder](config) if encodes else None
         self.feed_forward = FeedForward(config, config.encoder_ffn_dim)
         self.feed_forward_residual = Residual(config)
 
@@ -187,9 +201,8 @@ class HierNMTDecoderLayer(SentenceReadingLayer):
         self.sentence_encoder = (
             SentenceEncoder(config) if own_encoders and config.decoder_reads_target_encodings else None
         )
-        self.source_sentence_encoder = (
-            SentenceEncoder(config) if own_encoders and config.decoder_reads_source_encodings else None
-        )
+        encodes = own_encoders and config.decoder_reads_source_encodings
+        self.source_sentence_encoder = SENTENCE_ENCODERS[config.sentence_encoder](config) if encodes else None
         self.feed_forward = FeedForward(config, config.decoder_ffn_dim)
         self.feed_forward_residual = Residual(config)
 

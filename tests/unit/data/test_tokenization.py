@@ -155,3 +155,57 @@ def test_tokenizers_per_language_lie_in_one_directory(tmp_path, bpe):
 def test_directory_without_tokenizer_is_named(tmp_path):
     with pytest.raises(FileNotFoundError, match=f"no tokenizer in {tmp_path}"):
         load_tokenizers(tmp_path)
+
+
+# Tokenizers of words
+
+WORD_TEXTS = ["In 2008, 12 men didn't say « peut-être » (or 3.5).", "L'ordre du 21 mai: don't!", "e\u0301te\u0301"]
+
+
+def word_tokens(text: str, **options) -> list[str]:
+    tokenizer = train_tokenizer(WORD_TEXTS, 200, model="word", min_frequency=1, **options)
+    return tokenizer.convert_ids_to_tokens(encode_sentences(tokenizer, [text])[0])
+
+
+def test_words_are_whole_and_numbers_too_unless_digits_are_split():
+    words = ["In", "2008", ",", "12", "men", "didn", "'t", "say", "«", "peut-être", "»", "(", "or", "3.5", ")", "."]
+    assert word_tokens(WORD_TEXTS[0]) == words
+    split = [part for word in words for part in (word if word[0].isdigit() else [word])]
+    assert word_tokens(WORD_TEXTS[0], split_digits=True) == split
+    assert word_tokens("L'ordre don't")[:4] == ["L'", "ordre", "don", "'t"]
+    assert word_tokens("e\u0301te\u0301") == ["e\u0301te\u0301"]
+
+
+@pytest.mark.parametrize("split_digits", [False, True])
+@pytest.mark.parametrize(
+    "text", ["In 2008, 12 men didn't say.", "L'ordre du 21 mai: don't!", "men (or mai).", "peut-être « ordre »", ""]
+)
+def test_decoded_words_have_spaces_where_text_has_them(text, split_digits):
+    tokenizer = train_tokenizer(WORD_TEXTS, 200, model="word", min_frequency=1, split_digits=split_digits)
+    decoded = tokenizer.decode(encode_sentences(tokenizer, [text])[0])
+    if split_digits:  # what stands between digits is not known
+        decoded, text = decoded.replace("2008, 12", "2008,12"), text.replace("2008, 12", "2008,12")
+    assert decoded == text
+
+
+def test_words_that_are_rare_or_without_a_vector_are_unknown():
+    texts = ["red house", "red tree", "red tree"]
+    assert len(train_tokenizer(texts, 200, model="word", min_frequency=2)) == len(SPECIAL_TOKENS) + 2
+    tokenizer = train_tokenizer(texts, 200, model="word", min_frequency=1, known_words={"house", "tree", "sky"})
+    unknown = tokenizer.unk_token_id
+    assert [i == unknown for i in encode_sentences(tokenizer, ["red house tree sky"])[0]] == [True, False, False, True]
+    assert tokenizer.convert_ids_to_tokens(range(len(tokenizer))) == [*SPECIAL_TOKENS.values(), "tree", "house"]
+    assert len(train_tokenizer(texts, len(SPECIAL_TOKENS) + 1, model="word")) == len(SPECIAL_TOKENS) + 1
+
+
+def test_a_tokenizer_of_words_loads_without_our_code(tmp_path):
+    tokenizer = train_tokenizer(WORD_TEXTS, 200, model="word", min_frequency=1)
+    save_tokenizers(tmp_path, tokenizer)
+    loaded = AutoTokenizer.from_pretrained(tmp_path)
+    assert type(loaded) is TokenizersBackend
+    assert encode_sentences(loaded, WORD_TEXTS) == encode_sentences(tokenizer, WORD_TEXTS)
+
+
+def test_known_words_are_for_words_only():
+    with pytest.raises(ValueError, match="known_words are for the model 'word', not 'bpe'"):
+        train_tokenizer(TEXTS, 400, known_words={"world"})

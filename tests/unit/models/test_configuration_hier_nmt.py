@@ -129,6 +129,12 @@ def test_presets_are_the_papers_systems():
     [
         ({"num_selected_sentences": 0}, "num_selected_sentences=0 must be at least 1"),
         ({"num_selected_sentences_cross": 0}, "num_selected_sentences_cross=0 must be at least 1"),
+        (
+            {"sentence_encoder": "conv", "cross_attention": "conditional"},
+            "sentence_encoder='conv' with cross_attention='conditional' is impossible",
+        ),
+        ({"sentence_encoder": "mean"}, "sentence_encoder='mean' is unknown; choose one of source2token, conv"),
+        ({"summary_kernel_size": 0}, "summary_kernel_size=0 must be at least 1"),
         ({"sentence_encoder_heads": 3}, "sentence_encoder_heads=3 must divide d_model=512"),
         ({"context_block": "heads", "num_sentence_heads": 8}, "num_sentence_heads=8 must leave at least one of 8"),
         ({"context_block": "heads", "num_sentence_heads": -1}, "num_sentence_heads=-1 must leave"),
