@@ -40,8 +40,10 @@ from measurement import (
     find,
     growth_exponent,
     growth_rows,
+    is_measured,
     machine,
     measure,
+    measured_before,
     plot_times,
     ratio,
     target_table,
@@ -196,11 +198,11 @@ def main() -> None:
     options = parse_arguments()
     torch.set_num_threads(options.threads)
     about = machine()
-    measurements: list[Measurement] = []
+    measurements = measured_before(options)
     for level in ("core", "layer"):
         for size in options.sizes:
             case = Length(level, "uniform", size // SENTENCE_LENGTH, options.dtype)
-            systems = chosen(systems_of(case), options.only)
+            systems = [] if is_measured(case, measurements) else chosen(systems_of(case), options.only)
             if systems:
                 measurements += measure(case, systems, prepare, options, not options.skip_memory)
                 write_report(options.output, about, measurements)

@@ -33,10 +33,12 @@ LAYERS = {
 }
 MODELS: dict[str, dict[str, Any]] = {
     "hier_nmt": LAYERS,
+    "han_nmt": {**LAYERS, "summary_kernel_size": 4},
     "rnn_nmt": {"embedding_size": 64, "hidden_size": 64, "init_std": 0.1},
 }
 CLASSES = {
     "hier_nmt": hier_nmt.HierNMTForConditionalGeneration,
+    "han_nmt": hier_nmt.HANForConditionalGeneration,
     "rnn_nmt": hier_nmt.RNNNMTForConditionalGeneration,
 }
 SENTENCES = ["house red bird.", "tree green house tree.", "night.", "bird bird green night red."]
