@@ -21,6 +21,7 @@ from transformers import (
     pipelines,
 )
 from transformers.utils import logging
+from transformers.utils.hub import extract_commit_hash
 
 from .document_translation import DocumentTranslator
 from .long_sentences import sentence_joiner
@@ -280,7 +281,8 @@ def _tokenizer_of(model: PreTrainedModel) -> PreTrainedTokenizerBase:
     if os.path.isdir(path) and not any("token" in name for name in os.listdir(path)):
         raise OSError(f"no tokenizer in {path} (no tokenizer.json or other tokenizer file): {hint}")
     try:
-        return AutoTokenizer.from_pretrained(path)
+        # Our tokenizers have no code of their own; False keeps Transformers from asking about that of the model.
+        return AutoTokenizer.from_pretrained(path, trust_remote_code=False)
     except Exception as error:
         raise OSError(f"the tokenizer in {path} cannot be loaded ({error}): {hint}") from error
 
@@ -295,7 +297,15 @@ def _target_tokenizer_of(model: PreTrainedModel, tokenizer: PreTrainedTokenizerB
         if config.decoder_vocab_size == config.vocab_size:
             return tokenizer
         raise OSError(f"no target tokenizer: {path} has no folder {_TARGET_TOKENIZER_FOLDER}; pass target_tokenizer=")
-    return AutoTokenizer.from_pretrained(path, subfolder=_TARGET_TOKENIZER_FOLDER)
+    revision = _commit_of(tokenizer)
+    return AutoTokenizer.from_pretrained(
+        path, subfolder=_TARGET_TOKENIZER_FOLDER, revision=revision, trust_remote_code=False
+    )
+
+
+def _commit_of(tokenizer: PreTrainedTokenizerBase) -> str | None:
+    """The commit of the Hub that the tokenizer was loaded from, so that the other one is not of a later one."""
+    return extract_commit_hash(tokenizer.init_kwargs.get("tokenizer_file"), None)
 
 
 def _check_generate_options(options: dict[str, Any]) -> None:

@@ -1,0 +1,78 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Publishes models in every way; as a script in a fresh process: publish.py JOBS.
+
+A job is {"checkpoint": folder, "model": repository, "trainer": repository or null, "output": folder of its training}.
+"""
+
+import tempfile
+from typing import Any
+
+import pytest
+from answers import jobs
+from huggingface_hub.errors import HfHubHTTPError
+from tiny_training import tiny_windows
+from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+from word_translation import BOS, PAD
+
+from hier_nmt.data.collator import DocumentCollator
+from hier_nmt.trainer import DocumentSeq2SeqTrainer, DocumentSeq2SeqTrainingArguments
+
+
+def publish(job: dict[str, Any]) -> None:
+    """Pushes model and tokenizer, and then a training of two steps with every checkpoint of it."""
+    model = AutoModelForSeq2SeqLM.from_pretrained(job["checkpoint"])
+    tokenizer = AutoTokenizer.from_pretrained(job["checkpoint"])
+    model.push_to_hub(job["model"])
+    tokenizer.push_to_hub(job["model"])
+    if job["trainer"]:
+        train(model, tokenizer, job["trainer"], job["output"])
+
+
+def check_refusals(model: Any, repository: str) -> None:
+    """Fails unless a wrong token neither pushes nor, from a private repository, loads, and the user is told why."""
+    wrong = {"token": "hf_of_nobody"}
+    with pytest.raises(HfHubHTTPError, match="401.*Invalid credentials"):
+        model.push_to_hub(repository, **wrong)
+    model.push_to_hub(repository, private=True)
+    AutoModelForSeq2SeqLM.from_pretrained(repository)
+    for token in (wrong["token"], False):
+        with (
+            tempfile.TemporaryDirectory() as empty,
+            pytest.raises(OSError, match=f"{repository} is not a local folder .*\\n.*private.*token"),
+        ):
+            AutoModelForSeq2SeqLM.from_pretrained(repository, token=token, cache_dir=empty)
+
+
+def train(model: Any, tokenizer: Any, repository: str, output: str) -> None:
+    """Trains with `hub_strategy="every_save"` and pushes what came out of it."""
+    arguments = DocumentSeq2SeqTrainingArguments(
+        output_dir=output,
+        max_steps=2,
+        save_steps=1,
+        learning_rate=0.01,
+        per_device_train_batch_size=4,
+        use_cpu=True,
+        report_to="none",
+        disable_tqdm=True,
+        push_to_hub=True,
+        hub_model_id=repository,
+        hub_strategy="every_save",
+        # Without it, Trainer leaves out a checkpoint that comes before the one before it has arrived.
+        hub_always_push=True,
+    )
+    trainer = DocumentSeq2SeqTrainer(
+        model=model,
+        args=arguments,
+        data_collator=DocumentCollator(PAD, BOS),
+        train_dataset=tiny_windows(8),
+        processing_class=tokenizer,
+    )
+    trainer.train()
+    trainer.push_to_hub()
+
+
+if __name__ == "__main__":
+    for one in jobs():
+        publish(one)
+    check_refusals(AutoModelForSeq2SeqLM.from_pretrained(one["checkpoint"]), f"{one['model']}-private")
