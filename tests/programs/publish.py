@@ -12,19 +12,30 @@ import pytest
 from answers import jobs
 from huggingface_hub.errors import HfHubHTTPError
 from tiny_training import tiny_windows
-from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+from transformers import AutoModelForSeq2SeqLM, AutoTokenizer, TrainerCallback
 from word_translation import BOS, PAD
 
 from hier_nmt.data.collator import DocumentCollator
 from hier_nmt.trainer import DocumentSeq2SeqTrainer, DocumentSeq2SeqTrainingArguments
 
 
+class WaitForUpload(TrainerCallback):
+    """Lets no training step come before the checkpoint has arrived: Trainer leaves out those that come too soon."""
+
+    def __init__(self, trainer: Any) -> None:
+        self._trainer = trainer
+
+    def on_save(self, *args: Any, **kwargs: Any) -> None:
+        self._trainer.push_in_progress.wait_until_done()
+
+
 def publish(job: dict[str, Any]) -> None:
-    """Pushes model and tokenizer, and then a training of two steps with every checkpoint of it."""
+    """Pushes model and tokenizer, a configuration, and a training of two steps with every checkpoint of it."""
     model = AutoModelForSeq2SeqLM.from_pretrained(job["checkpoint"])
     tokenizer = AutoTokenizer.from_pretrained(job["checkpoint"])
     model.push_to_hub(job["model"])
     tokenizer.push_to_hub(job["model"])
+    model.config.save_pretrained(f"{job['output']}-config", push_to_hub=True, repo_id=f"{job['model']}-config")
     if job["trainer"]:
         train(model, tokenizer, job["trainer"], job["output"])
 
@@ -32,14 +43,14 @@ def publish(job: dict[str, Any]) -> None:
 def check_refusals(model: Any, repository: str) -> None:
     """Fails unless a wrong token neither pushes nor, from a private repository, loads, and the user is told why."""
     wrong = {"token": "hf_of_nobody"}
-    with pytest.raises(HfHubHTTPError, match="401.*Invalid credentials"):
+    with pytest.raises(HfHubHTTPError, match=r"401[\s\S]*Invalid credentials"):
         model.push_to_hub(repository, **wrong)
     model.push_to_hub(repository, private=True)
     AutoModelForSeq2SeqLM.from_pretrained(repository)
     for token in (wrong["token"], False):
         with (
             tempfile.TemporaryDirectory() as empty,
-            pytest.raises(OSError, match=f"{repository} is not a local folder .*\\n.*private.*token"),
+            pytest.raises(OSError, match=rf"{repository} is not a local folder[\s\S]*private[\s\S]*token"),
         ):
             AutoModelForSeq2SeqLM.from_pretrained(repository, token=token, cache_dir=empty)
 
@@ -58,8 +69,6 @@ def train(model: Any, tokenizer: Any, repository: str, output: str) -> None:
         push_to_hub=True,
         hub_model_id=repository,
         hub_strategy="every_save",
-        # Without it, Trainer leaves out a checkpoint that comes before the one before it has arrived.
-        hub_always_push=True,
     )
     trainer = DocumentSeq2SeqTrainer(
         model=model,
@@ -68,6 +77,7 @@ def train(model: Any, tokenizer: Any, repository: str, output: str) -> None:
         train_dataset=tiny_windows(8),
         processing_class=tokenizer,
     )
+    trainer.add_callback(WaitForUpload(trainer))
     trainer.train()
     trainer.push_to_hub()
 

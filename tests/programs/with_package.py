@@ -7,9 +7,10 @@ A job is {"name": folder or repository, "revision": or null, "expected": file, "
 
 import sys
 
-import hier_nmt  # noqa: F401  # before anything is loaded, and nothing else of it
 from answers import check_logits, check_same_weights, check_translation, fine_tune, jobs, last_checkpoint
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer, pipeline
+
+import hier_nmt  # noqa: F401  # all that is needed of it
 
 
 def check(job: dict) -> None:

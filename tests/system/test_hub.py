@@ -39,6 +39,12 @@ def missing_files(files: dict[str, bytes]) -> set[str]:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
+def test_a_configuration_alone_is_pushed_with_its_code(place, published, family) -> None:
+    lacking = missing_files(place.hub.files(f"{published[family].repository}-config"))
+    assert not [name for name in lacking if name.endswith(".py")]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
 def test_every_push_leaves_a_whole_repository(place, published, family) -> None:
     one = published[family]
     assert missing_files(place.hub.files(one.repository)) == set()
@@ -132,7 +138,8 @@ def test_an_upload_that_was_broken_off_changes_nothing_and_is_completed_by_the_s
 ) -> None:
     folder = write_checkpoint(tmp_path / "model", first_of(family))
     repository = f"{USER}/{family}-interrupted"
-    place.hub.breaks_uploads_off = True
+    place.hub.upload_is_half_way.clear()
+    place.hub.uploads_go_on.clear()
     process = push(str(folder), repository, wait=False)
     try:
         assert place.hub.upload_is_half_way.wait(timeout=120)
@@ -140,8 +147,7 @@ def test_an_upload_that_was_broken_off_changes_nothing_and_is_completed_by_the_s
         assert process.wait() == -signal.SIGKILL
     finally:
         process.kill()
-        place.hub.breaks_uploads_off = False
-        place.hub.upload_is_half_way.clear()
+        place.hub.uploads_go_on.set()
     assert place.hub.files(repository) == {}
     again = push(str(folder), repository)
     assert again.returncode == 0, again.stderr

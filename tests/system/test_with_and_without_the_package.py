@@ -15,6 +15,11 @@ from transformers import AutoModelForSeq2SeqLM
 OLD = "import sys, transformers; transformers.__version__ = '4.57.6'"
 
 
+def jobs(published: dict[str, Published], way: str) -> str:
+    """What `programs/with_package.py` and `programs/without_package.py` are given."""
+    return json.dumps([job for one in published.values() for job in one.jobs(way)])
+
+
 def check_with_and_without(place: Workplace, published: dict[str, Published]) -> None:
     """Fails unless the models load, answer and train in both ways, and training comes to the same in both."""
     marian = write_marian(place.folder / "marian")

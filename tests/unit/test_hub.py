@@ -5,8 +5,8 @@ import torch
 from huggingface_hub import ModelCard
 from published_models import first_of, two_vocabularies, write_checkpoint
 from safetensors.torch import load_file, save_file
-from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 from training_scripts import run, script
+from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 from word_translation import word_tokenizer
 
 from hier_nmt.hub import HubError, complete_card, write_repository

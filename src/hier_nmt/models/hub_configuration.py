@@ -55,13 +55,18 @@ class HubConfig(transformers.PreTrainedConfig):
         if type(self).__module__.rpartition(".")[0] != __name__.rpartition(".")[0]:
             super().save_pretrained(save_directory, push_to_hub, **kwargs)
             return
+        if push_to_hub:
+            # Of a directory that was there before, Transformers would upload the configuration only.
+            self.save_pretrained(save_directory)
+            self.push_to_hub(kwargs.pop("repo_id", Path(save_directory).name), **kwargs)
+            return
         if not _IS_UPLOADED:
             copy_code(type(self), save_directory)
         # Uploaded code is copied by Transformers, which also made the entries name the repository it was loaded from.
         self.auto_map = dict(self.auto_classes)
         self.custom_pipelines = _CUSTOM_PIPELINES
         try:
-            super().save_pretrained(save_directory, push_to_hub, **kwargs)
+            super().save_pretrained(save_directory, **kwargs)
         finally:
             if not _IS_UPLOADED:
                 del self.auto_map, self.custom_pipelines
