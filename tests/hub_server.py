@@ -113,8 +113,9 @@ class Hub:
             "HF_ENDPOINT": self.endpoint,
             "HF_HUB_DISABLE_XET": "1",
             "HF_HUB_DISABLE_TELEMETRY": "1",
-            "NO_PROXY": "127.0.0.1",
-            "no_proxy": "127.0.0.1",
+            "HF_HUB_DISABLE_PROGRESS_BARS": "1",
+            "NO_PROXY": "127.0.0.1,localhost",
+            "no_proxy": "127.0.0.1,localhost",
         }
         return variables if token is None else {**variables, "HF_TOKEN": token}
 
@@ -391,7 +392,9 @@ def resolve(request: HubRequestHandler, hub: Hub, repo_id: str, revision: str, p
     if not blob.is_lfs:
         raise content_answer(request, blob.content, **headers)
     linked = {"X_Linked_Etag": f'"{blob.etag}"', "X_Linked_Size": str(len(blob.content))}
-    raise Answer(302, Location=f"{hub.endpoint}/lfs/{blob.etag}", **headers, **linked)
+    # Clients follow redirections within the Hub by themselves; those to where large files lie, they do only to load.
+    elsewhere = hub.endpoint.replace("127.0.0.1", "localhost")
+    raise Answer(302, Location=f"{elsewhere}/lfs/{blob.etag}", **headers, **linked)
 
 
 def content_answer(request: HubRequestHandler, content: bytes, **headers: str) -> Answer:

@@ -56,7 +56,7 @@ def test_saving_writes_every_file_that_a_saved_file_imports(config_class, tmp_pa
 
 @pytest.mark.parametrize("config_class", CONFIG_CLASSES)
 def test_a_configuration_is_unchanged_by_saving_and_loading(config_class, tmp_path) -> None:
-    config = config_class(window_sentences=1)
+    config = config_class(window_sentences=1, name_or_path=str(tmp_path))
     before = config.to_dict()
     config.save_pretrained(tmp_path)
     loaded = AutoConfig.from_pretrained(tmp_path)
