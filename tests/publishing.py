@@ -67,12 +67,12 @@ class Published:
         output, checkpoint = str(self.output), str(self.checkpoint)
         return {"checkpoint": checkpoint, "model": self.repository, "trainer": trainer, "output": output}
 
-    def jobs(self, fine_tuned: str) -> list[dict[str, Any]]:
-        """The jobs of `programs/with_package.py` and its counterpart: local folder, Hub, commits of the training."""
+    def jobs(self, fine_tuned: str, commits: bool) -> list[dict[str, Any]]:
+        """The jobs of `programs/with_package.py` and its counterpart: folder, Hub and the training's commits."""
         expected, folder = str(self.checkpoint / "expected.pt"), str(self.place.folder / f"{self.name}-{fine_tuned}")
         local = {"name": str(self.checkpoint), "revision": None, "expected": expected, "fine_tuned": folder}
         remote = {**local, "name": self.repository, "fine_tuned": None}
-        return [local, remote, *(self._commit_jobs() if self.is_trained else [])]
+        return [local, remote, *(self._commit_jobs() if commits else [])]
 
     def _commit_jobs(self) -> list[dict[str, Any]]:
         commits = self.place.hub.repositories[self.training_repository].branches["main"]

@@ -4,6 +4,7 @@
 
 import json
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from fresh_processes import environment, run
@@ -15,19 +16,21 @@ from transformers import AutoModelForSeq2SeqLM
 OLD = "import sys, transformers; transformers.__version__ = '4.57.6'"
 
 
-def jobs(published: dict[str, Published], way: str) -> str:
+def jobs(published: dict[str, Published], way: str, commits: bool) -> str:
     """What `programs/with_package.py` and `programs/without_package.py` are given."""
-    return json.dumps([job for one in published.values() for job in one.jobs(way)])
+    return json.dumps([job for one in published.values() for job in one.jobs(way, commits)])
 
 
-def check_with_and_without(place: Workplace, published: dict[str, Published]) -> None:
+def check_with_and_without(place: Workplace, published: dict[str, Published], commits: bool) -> None:
     """Fails unless the models load, answer and train in both ways, and training comes to the same in both."""
     marian = write_marian(place.folder / "marian")
-    jobs = {
-        way: json.dumps([job for one in published.values() for job in one.jobs(way)]) for way in ("with", "without")
-    }
-    place.with_package("with_package", jobs["with"], str(marian))
-    place.without_package("without_package", jobs["without"])
+    with ThreadPoolExecutor() as pool:
+        ways = (
+            pool.submit(place.with_package, "with_package", jobs(published, "with", commits), str(marian)),
+            pool.submit(place.without_package, "without_package", jobs(published, "without", commits)),
+        )
+        for way in ways:
+            way.result()
     for name in published:
         folders = [place.folder / f"{name}-{way}" for way in ("with", "without")]
         weights, others = [load_file(folder / "model.safetensors") for folder in folders]
@@ -38,14 +41,14 @@ def check_with_and_without(place: Workplace, published: dict[str, Published]) ->
 
 
 def test_every_family_works_with_and_without_the_package(place, published) -> None:
-    check_with_and_without(place, published)
+    check_with_and_without(place, published, commits=False)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_preset_and_every_checkpoint_of_it_works_with_and_without_the_package(place, family) -> None:
     models = {f"{family}-{name}": (config, True) for name, config in FAMILIES[family].items()}
-    check_with_and_without(place, publish(place, models))
+    check_with_and_without(place, publish(place, models), commits=True)
 
 
 @pytest.mark.slow
