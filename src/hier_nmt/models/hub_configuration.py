@@ -7,7 +7,6 @@ loads without the package too, with `trust_remote_code=True`.
 """
 
 import os
-import shutil
 import sys
 from pathlib import Path
 from typing import Any, ClassVar
@@ -79,12 +78,22 @@ def copy_code(config_class: type[HubConfig], directory: str | os.PathLike) -> No
     """
     os.makedirs(directory, exist_ok=True)
     folder = Path(str(sys.modules[config_class.__module__].__file__)).parent
-    named = {folder / f"{name.partition('.')[0]}.py" for name in config_class.auto_classes.values()}
-    needed = {Path(path) for file in named for path in get_relative_import_files(str(file))}
-    for file in named | needed:
+    references = [*config_class.auto_classes.values(), *(task["impl"] for task in _CUSTOM_PIPELINES.values())]
+    loaded = {folder / f"{reference.partition('.')[0]}.py" for reference in references}
+    needed = {file: sorted(map(Path, set(get_relative_import_files(str(file))))) for file in loaded}
+    for file in loaded.union(*needed.values()):
+        text = file.read_text(encoding="utf-8") + _naming(needed.get(file, []))
         copy = Path(directory) / file.name
-        if not copy.is_file() or copy.read_bytes() != file.read_bytes():
-            shutil.copyfile(file, copy)
+        if not copy.is_file() or copy.read_text(encoding="utf-8") != text:
+            copy.write_text(text, encoding="utf-8")
+
+
+def _naming(files: list[Path]) -> str:
+    """Lines that name all files that a file needs, directly or not, and do nothing; none if it needs none."""
+    if not files:
+        return ""
+    reason = "# From a folder, Transformers before 5.8 copies only what the file that it loads names itself."
+    return "\n".join(["", f"if False:  {reason}", *(f"    from .{file.stem} import *" for file in files), ""])
 
 
 __all__ = ["OLDEST_TRANSFORMERS", "HubConfig", "copy_code", "strict"]
