@@ -68,9 +68,9 @@ def two_vocabularies() -> PreTrainedConfig:
     return HierNMTConfig.preset("transformer", **_HIER_NMT, **_COMMON, **changes)
 
 
-def write_checkpoint(folder: Path, config: PreTrainedConfig) -> Path:
+def write_checkpoint(folder: Path, config: PreTrainedConfig, seed: int = 0) -> Path:
     """A checkpoint with random weights, its tokenizer and, in `expected.pt`, what it answers."""
-    torch.manual_seed(0)
+    torch.manual_seed(seed)
     model = AutoModelForSeq2SeqLM.from_config(copy.deepcopy(config)).eval()
     model.save_pretrained(folder)
     tokenizer = word_tokenizer()
