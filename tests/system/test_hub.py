@@ -163,7 +163,7 @@ def test_an_upload_that_was_broken_off_changes_nothing_and_is_completed_by_the_s
 
 @pytest.mark.slow
 def test_a_revision_brings_both_tokenizers_of_its_own(push, place, tmp_path) -> None:
-    """The target tokenizer of an earlier commit, where that of the main branch has another word for the same id."""
+    """Without the package: the target tokenizer of an earlier commit, where that of the main branch differs."""
     folder = write_checkpoint(tmp_path / "model", two_vocabularies())
     repository = f"{USER}/two-tokenizers"
     revisions = []
