@@ -12,7 +12,8 @@ from pathlib import Path
 
 import yaml
 
-from hier_nmt.model_card import CARD_FILE, CardTexts, Evaluation, model_card, write_model_card
+from hier_nmt.hub import CARD_FILE
+from hier_nmt.model_card import CardTexts, Evaluation, model_card, write_model_card
 
 TEMPLATE = Path(__file__).parent.parent / "model_cards" / "template.md"
 

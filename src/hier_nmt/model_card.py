@@ -12,10 +12,10 @@ from huggingface_hub import EvalResult, ModelCard, ModelCardData
 
 from .data.text_files import write_text
 from .evaluation.teacher_forcing import LABEL
+from .hub import TAGS
 
 UNKNOWN = "unknown"
 SUMMARY_FILE = "training_summary.json"
-CARD_FILE = "README.md"
 
 
 @dataclass(frozen=True)
@@ -187,7 +187,7 @@ def _card_data(texts: CardTexts, languages: tuple[str, str], evaluations: Sequen
         license=texts.license,
         library_name="transformers",
         pipeline_tag="translation",
-        tags=["hier_nmt", "document-level-translation"],
+        tags=list(TAGS),
         datasets=list(texts.datasets) or None,
         model_name=texts.name if results else None,
         eval_results=results or None,

@@ -237,12 +237,15 @@ def finish(trainer: DocumentSeq2SeqTrainer, recipe: Recipe, tokenizers: Tokenize
         metrics["final"] = trainer.evaluate() if data.validation is not None else None
     else:
         metrics["final"] = _evaluate_once(trainer)
-    trainer.save_model()
+    # Not to be called so by Trainer's users, but without it the model would be uploaded before what stands beside it.
+    trainer.save_model(_internal_call=True)
     summary = _summary(trainer, recipe, data, metrics)
     if trainer.is_world_process_zero():
         trainer.state.save_to_json(str(output_dir / STATE_FILE))
         save_tokenizers(output_dir, tokenizers.source, tokenizers.target)
         _write_whole(output_dir / SUMMARY_FILE, json.dumps(summary, indent=2, ensure_ascii=False) + "\n")
+    if trainer.args.push_to_hub:
+        trainer.push_to_hub()
     return summary
 
 

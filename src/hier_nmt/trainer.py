@@ -9,6 +9,7 @@ import time
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,8 @@ from transformers import (
 from transformers.trainer_utils import EvalLoopOutput
 
 from .data.collator import DocumentCollator, TokenBatchSampler
+from .data.tokenization import TARGET_TOKENIZER_FOLDER
+from .hub import CARD_FILE, complete_card
 from .losses import (
     IGNORED_LABEL,
     CrossEntropyLoss,
@@ -130,6 +133,31 @@ class _TokenBatchEpochs(TrainerCallback):
             sampler.set_epoch(int(state.epoch or 0))
 
 
+class WholeRepositoryCallback(TrainerCallback):
+    """Completes the folder that Trainer uploads while it trains (`hub_strategy="every_save"` and its like).
+
+    Trainer copies weights, configuration and its tokenizer from the checkpoint and leaves behind the code of the model,
+    which the configuration names, and the target tokenizer. `DocumentSeq2SeqTrainer` has this callback by itself; any
+    other Trainer of Transformers can be given it.
+
+    Args:
+        target_tokenizer: of the target language, where it is another one.
+    """
+
+    def __init__(self, target_tokenizer: PreTrainedTokenizerBase | None = None) -> None:
+        self._target_tokenizer = target_tokenizer
+
+    def on_push_begin(self, args: Any, state: Any, control: Any, model: Any = None, **kwargs: Any) -> None:
+        """Writes the code of the model, the target tokenizer and the card."""
+        if not args.should_save:
+            return
+        folder = Path(args.output_dir)
+        model.config.save_pretrained(folder)
+        if self._target_tokenizer is not None:
+            self._target_tokenizer.save_pretrained(folder / TARGET_TOKENIZER_FOLDER)
+        complete_card(folder / CARD_FILE, model.config, args.hub_model_id or folder.absolute().name)
+
+
 class DocumentSeq2SeqTrainer(Seq2SeqTrainer):
     """Trains and evaluates a model on window features.
 
@@ -204,6 +232,8 @@ class DocumentSeq2SeqTrainer(Seq2SeqTrainer):
             self.add_callback(_SelectionWarmup())
         if self.pop_callback(ProgressCallback) is not None:
             self.add_callback(TokenProgressCallback())
+        is_joint = self.target_tokenizer is processing_class
+        self.add_callback(WholeRepositoryCallback(None if is_joint else self.target_tokenizer))
 
     def create_accelerator_and_postprocess(self) -> None:
         """Makes the accelerator, which does not divide the loss by the accumulation steps."""
@@ -332,6 +362,19 @@ class DocumentSeq2SeqTrainer(Seq2SeqTrainer):
         named = {f"{metric_key_prefix}_{name}": float(value) for name, value in metrics.items()}
         output = output._replace(predictions=generated)  # type: ignore[arg-type]  # nothing was generated: None
         return output._replace(metrics={**(output.metrics or {}), **named})
+
+    def create_model_card(self, *args: Any, **kwargs: Any) -> None:
+        """Writes Transformers' card of the training, completed by what the Hub finds and runs the model by."""
+        super().create_model_card(*args, **kwargs)
+        if self.is_world_process_zero():
+            folder = Path(str(self.args.output_dir))
+            complete_card(folder / CARD_FILE, self.model.config, self.hub_model_id or folder.absolute().name)
+
+    def push_to_hub(self, *args: Any, **kwargs: Any) -> Any:
+        """Uploads the output directory, behind the upload of a checkpoint that may still be going on."""
+        # Trainer itself would first write the files anew that this upload is reading.
+        self._finish_current_push()
+        return super().push_to_hub(*args, **kwargs)
 
     def _label_sentence_ids(self, labels: torch.Tensor) -> torch.Tensor:
         return sentence_ids_from_tokens(labels, self._separators, labels != IGNORED_LABEL)

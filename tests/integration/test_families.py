@@ -33,9 +33,10 @@ LAYERS = {
 }
 MODELS: dict[str, dict[str, Any]] = {
     "hier_nmt": LAYERS,
-    "han_nmt": {**LAYERS, "summary_kernel_size": 4},
+    "han_nmt": {**LAYERS, "summary_kernel_size": 3},
     "rnn_nmt": {"embedding_size": 64, "hidden_size": 64, "init_std": 0.1},
 }
+LEARNING_RATES = {"hier_nmt": 0.003, "han_nmt": 0.004, "rnn_nmt": 0.01}
 CLASSES = {
     "hier_nmt": hier_nmt.HierNMTForConditionalGeneration,
     "han_nmt": hier_nmt.HANForConditionalGeneration,
@@ -78,7 +79,7 @@ def recipe(family, tmp_path_factory) -> Path:
         "training": {
             "output_dir": str(folder / "run"),
             "max_tokens_per_batch": 300,
-            "learning_rate": 0.01 if family == "rnn_nmt" else 0.003,
+            "learning_rate": LEARNING_RATES[family],
             "warmup_steps": 40,
             "max_steps": MAX_STEPS,
             "logging_steps": 10,

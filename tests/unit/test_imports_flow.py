@@ -23,9 +23,10 @@ MAY_IMPORT = {
     "visualization": set(),
     "checkpoints": set(),
     "evaluation": {"models", "data", "visualization"},
-    "trainer": {"models", "data", "losses"},
+    "hub": {"data"},
+    "trainer": {"models", "data", "losses", "hub"},
     "recipes": {"models", "trainer"},
-    "model_card": {"data", "evaluation", "recipes"},
+    "model_card": {"data", "evaluation", "recipes", "hub"},
     "runs": {"models", "data", "trainer", "recipes", "checkpoints", "evaluation", "model_card"},
 }
 # What of `models` the parts that never see a model may read: integers about documents, no network and no config.

@@ -7,10 +7,10 @@ import pytest
 import torch
 from datasets import Dataset
 from tiny_training import tiny_model, tiny_trainer, tiny_windows
-from transformers import TrainerCallback
+from transformers import AutoConfig, AutoTokenizer, TrainerCallback
 from word_translation import BOS, EOS, PAD, PAR, SEP, word_tokenizer
 
-from hier_nmt.trainer import DocumentSeq2SeqTrainer, DocumentSeq2SeqTrainingArguments
+from hier_nmt.trainer import DocumentSeq2SeqTrainer, DocumentSeq2SeqTrainingArguments, WholeRepositoryCallback
 
 
 class BatchRecorder(TrainerCallback):
@@ -232,3 +232,24 @@ def test_every_sentence_is_read_in_the_first_steps_only(tmp_path):
 def test_a_warmup_of_negative_length_is_an_error(tmp_path):
     with pytest.raises(ValueError, match="selection_warmup_steps must not be negative, got -1"):
         tiny_trainer(tmp_path, tiny_windows(8), selection_warmup_steps=-1)
+
+
+def test_what_is_uploaded_while_training_has_code_card_and_target_tokenizer(tmp_path) -> None:
+    trainer = tiny_trainer(tmp_path / "run", hub_model_id="somebody/model")
+    target = word_tokenizer()
+    target.add_tokens(["bonjour"])
+    callback = WholeRepositoryCallback(target)
+    callback.on_push_begin(trainer.args, trainer.state, trainer.control, model=trainer.model)
+    AutoConfig.from_pretrained(tmp_path / "run")
+    names = {path.name for path in (tmp_path / "run").iterdir()}
+    assert {"modeling_hier_nmt.py", "pipeline_document_translation.py", "README.md"} <= names
+    assert "pipeline_tag: translation" in (tmp_path / "run" / "README.md").read_text()
+    assert "bonjour" in AutoTokenizer.from_pretrained(tmp_path / "run" / "target_tokenizer").get_vocab()
+
+
+def test_the_card_of_a_training_says_what_the_hub_runs(tmp_path) -> None:
+    trainer = tiny_trainer(tmp_path, tiny_windows(2), hub_model_id="somebody/model")
+    trainer.create_model_card(model_name="model")
+    card = (tmp_path / "README.md").read_text()
+    assert "pipeline_tag: translation" in card
+    assert "library_name: transformers" in card

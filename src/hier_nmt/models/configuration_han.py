@@ -4,10 +4,9 @@
 
 from typing import Any
 
-from transformers import PreTrainedConfig
 from transformers.activations import ACT2FN
-from transformers.configuration_utils import strict  # type: ignore[attr-defined]
 
+from .hub_configuration import HubConfig, strict
 from .selected_attention import ATTENTION_KERNELS
 from .transformer_layers import DECODER_SELF_ATTENTIONS
 
@@ -17,7 +16,7 @@ BIG_BIRD_COUNTS = ("big_bird_global_tokens", "big_bird_window_blocks", "big_bird
 
 
 @strict
-class HANConfig(PreTrainedConfig):
+class HANConfig(HubConfig):
     """Everything that defines one HAN network (Shen 2023) and the windows it was trained on.
 
     Args:
@@ -67,6 +66,11 @@ class HANConfig(PreTrainedConfig):
     """
 
     model_type = "han_nmt"
+    auto_classes = {
+        "AutoConfig": "configuration_han.HANConfig",
+        "AutoModel": "modeling_han.HANModel",
+        "AutoModelForSeq2SeqLM": "modeling_han.HANForConditionalGeneration",
+    }
     keys_to_ignore_at_inference = ["past_key_values"]
     attribute_map = {
         "hidden_size": "d_model",

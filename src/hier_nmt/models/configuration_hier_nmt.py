@@ -6,10 +6,9 @@ from collections.abc import Collection
 from dataclasses import field
 from typing import Any
 
-from transformers import PreTrainedConfig
 from transformers.activations import ACT2FN
-from transformers.configuration_utils import strict  # type: ignore[attr-defined]
 
+from .hub_configuration import HubConfig, strict
 from .positions import POSITION_ENCODINGS
 from .selected_attention import ATTENTION_KERNELS
 from .transformer_layers import CROSS_ATTENTIONS, DECODER_SELF_ATTENTIONS, ENCODER_SELF_ATTENTIONS, SENTENCE_ENCODERS
@@ -60,7 +59,7 @@ PRESETS: dict[str, dict[str, Any]] = {
 
 
 @strict
-class HierNMTConfig(PreTrainedConfig):
+class HierNMTConfig(HubConfig):
     """Everything that defines one HierNMT network and the windows it was trained on.
 
     Args:
@@ -136,6 +135,11 @@ class HierNMTConfig(PreTrainedConfig):
     """
 
     model_type = "hier_nmt"
+    auto_classes = {
+        "AutoConfig": "configuration_hier_nmt.HierNMTConfig",
+        "AutoModel": "modeling_hier_nmt.HierNMTModel",
+        "AutoModelForSeq2SeqLM": "modeling_hier_nmt.HierNMTForConditionalGeneration",
+    }
     keys_to_ignore_at_inference = ["past_key_values"]
     attribute_map = {
         "hidden_size": "d_model",

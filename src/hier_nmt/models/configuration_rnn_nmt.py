@@ -4,15 +4,13 @@
 
 from typing import Any
 
-from transformers import PreTrainedConfig
-from transformers.configuration_utils import strict  # type: ignore[attr-defined]
-
 from .additive_attention import ATTENTIONS
+from .hub_configuration import HubConfig, strict
 from .recurrent_layers import RNN_TYPES
 
 
 @strict
-class RNNNMTConfig(PreTrainedConfig):
+class RNNNMTConfig(HubConfig):
     """Everything that defines one recurrent encoder-decoder (Ogunnaike 2022, sections 3 and 4).
 
     Args:
@@ -46,6 +44,11 @@ class RNNNMTConfig(PreTrainedConfig):
     """
 
     model_type = "rnn_nmt"
+    auto_classes = {
+        "AutoConfig": "configuration_rnn_nmt.RNNNMTConfig",
+        "AutoModel": "modeling_rnn_nmt.RNNNMTModel",
+        "AutoModelForSeq2SeqLM": "modeling_rnn_nmt.RNNNMTForConditionalGeneration",
+    }
     keys_to_ignore_at_inference = ["past_key_values"]
     attribute_map = {"num_hidden_layers": "encoder_layers"}
 

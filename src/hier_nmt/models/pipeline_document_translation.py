@@ -5,6 +5,7 @@
 import difflib
 import inspect
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -41,6 +42,7 @@ _FORWARD_OPTIONS = (
 )
 _DOCUMENT_KEYS = ("text", "paragraphs", "context", "context_translation")
 _TARGET_TOKENIZER_FOLDER = "target_tokenizer"
+_COMMIT_IN_MODULE_NAME = re.compile(r"\.([0-9a-f]{40})\.")
 _DEFAULT_BATCH_SIZE = 32
 # Only for cutting text into sentences, where neither the caller nor the model names a language.
 _DEFAULT_LANGUAGE = "en"
@@ -280,7 +282,8 @@ def _tokenizer_of(model: PreTrainedModel) -> PreTrainedTokenizerBase:
     if os.path.isdir(path) and not any("token" in name for name in os.listdir(path)):
         raise OSError(f"no tokenizer in {path} (no tokenizer.json or other tokenizer file): {hint}")
     try:
-        return AutoTokenizer.from_pretrained(path)
+        # Our tokenizers have no code of their own; False keeps Transformers from asking about that of the model.
+        return AutoTokenizer.from_pretrained(path, trust_remote_code=False)
     except Exception as error:
         raise OSError(f"the tokenizer in {path} cannot be loaded ({error}): {hint}") from error
 
@@ -295,7 +298,19 @@ def _target_tokenizer_of(model: PreTrainedModel, tokenizer: PreTrainedTokenizerB
         if config.decoder_vocab_size == config.vocab_size:
             return tokenizer
         raise OSError(f"no target tokenizer: {path} has no folder {_TARGET_TOKENIZER_FOLDER}; pass target_tokenizer=")
-    return AutoTokenizer.from_pretrained(path, subfolder=_TARGET_TOKENIZER_FOLDER)
+    revision = _commit_of(model) if path == config.name_or_path else None
+    return AutoTokenizer.from_pretrained(
+        path, subfolder=_TARGET_TOKENIZER_FOLDER, revision=revision, trust_remote_code=False
+    )
+
+
+def _commit_of(model: PreTrainedModel) -> str | None:
+    """The commit of the Hub that the model comes from, where this file comes from there too or Transformers knows it.
+
+    Versions after 5.4 no longer keep it in the configuration; the package then takes the main branch.
+    """
+    place = _COMMIT_IN_MODULE_NAME.search(__name__)
+    return place[1] if place is not None else getattr(model.config, "_commit_hash", None)
 
 
 def _check_generate_options(options: dict[str, Any]) -> None:

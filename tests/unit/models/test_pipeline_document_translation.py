@@ -257,6 +257,21 @@ def test_registering_again_changes_nothing(caplog) -> None:
     assert caplog.text == ""
 
 
+def test_registering_needs_no_list_of_removed_tasks(monkeypatch, checkpoint) -> None:
+    """Which Transformers has since 5.19 only."""
+    monkeypatch.delattr(pipelines, "REMOVED_TASKS", raising=False)
+    monkeypatch.setattr(pipelines, "_resolve_deprecated_task", lambda task: task, raising=False)
+    register_pipelines()
+    assert type(pipeline("translation", model=str(checkpoint), device="cpu")) is DocumentTranslationPipeline
+
+
+def test_registering_gives_back_the_task_of_translation_alone(monkeypatch) -> None:
+    removed = {"translation": "removed", "summarization": "removed"}
+    monkeypatch.setattr(pipelines, "REMOVED_TASKS", removed, raising=False)
+    register_pipelines()
+    assert removed == {"summarization": "removed"}
+
+
 def test_a_saved_pipeline_loads_again(checkpoint, tmp_path) -> None:
     pipe = pipeline("translation", model=str(checkpoint), device="cpu")
     pipe.save_pretrained(tmp_path / "again")
