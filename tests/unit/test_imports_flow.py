@@ -22,6 +22,7 @@ MAY_IMPORT = {
     "losses": {"models"},
     "visualization": set(),
     "checkpoints": set(),
+    "onnx_export": set(),
     "evaluation": {"models", "data"},
     "trainer": {"models", "data", "losses"},
     "recipes": {"models", "trainer"},

@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A model that reads its weights from safetensors files alone: the other kind, a pickle, can run code when it is read."""
+"""A model whose weights are read from safetensors files alone: the other kind, a pickle, can run code when read."""
 
 import json
 import os

@@ -35,7 +35,6 @@ from .xml_files import (
     xml_bytes,
 )
 
-
 # What reading a broken, encrypted or unknown archive can lead to.
 _ARCHIVE_ERRORS = (
     zipfile.BadZipFile, RuntimeError, EOFError, OSError, ValueError, struct.error, zlib.error, lzma.LZMAError,
