@@ -21,6 +21,13 @@ CARD_FILE = "README.md"
 WEIGHTS_FILE = "model.safetensors"
 # The papers that models of this package come from, by the names that `CardTexts.citations` has for them.
 CITATIONS = {
+    "vaswani2017": """@inproceedings{vaswani-etal-2017-attention,
+  title = {Attention Is All You Need},
+  author = {Vaswani, Ashish and Shazeer, Noam and Parmar, Niki and Uszkoreit, Jakob and Jones, Llion and
+    Gomez, Aidan N. and Kaiser, {\\L}ukasz and Polosukhin, Illia},
+  booktitle = {Advances in Neural Information Processing Systems},
+  year = {2017}
+}""",
     "lupo2022": """@inproceedings{lupo-etal-2022-focused,
   title = {Focused Concatenation for Context-Aware Neural Machine Translation},
   author = {Lupo, Lorenzo and Dinarelli, Marco and Besacier, Laurent},

@@ -20,6 +20,7 @@ from transformers import PreTrainedModel
 from transformers.cache_utils import DynamicCache, EncoderDecoderCache
 
 try:
+    import onnx
     import onnxruntime
     from onnxruntime.quantization import QuantType, quantize_dynamic
 except ImportError:
@@ -168,7 +169,10 @@ def quantize_model(folder: str | Path, output: str | Path) -> Path:
     folder, output = Path(folder), Path(output)
     output.mkdir(parents=True, exist_ok=True)
     for name in (ENCODER_FILE, DECODER_FILE):
-        quantize_dynamic(folder / name, output / name, weight_type=QuantType.QInt8, per_channel=True)
+        graph = onnx.load(folder / name)
+        # The shapes that the exporter wrote down are not those of the weights that the quantizer turns around.
+        del graph.graph.value_info[:]
+        quantize_dynamic(graph, output / name, weight_type=QuantType.QInt8, per_channel=True)
     (output / SETTINGS_FILE).write_bytes((folder / SETTINGS_FILE).read_bytes())
     return output
 
@@ -262,4 +266,6 @@ def _export_decoder(graph: DecoderGraph, config: Any, path: Path) -> None:
 
 
 def _export(graph: nn.Module, path: Path, arguments: tuple[Any, ...], axes: tuple[Any, ...]) -> None:
-    torch.onnx.export(graph, arguments, path, dynamo=True, dynamic_shapes=axes, external_data=False, verbose=False)
+    torch.onnx.export(
+        graph.eval(), arguments, path, dynamo=True, dynamic_shapes=axes, external_data=False, verbose=False
+    )

@@ -35,6 +35,8 @@ _DERIVED_MODEL_KEYS = {"vocab_size", "decoder_vocab_size", "source_language", "t
     "is_encoder_decoder",
     "use_cache",
 }
+# The YAML reader takes seconds for more.
+MAX_RECIPE_CHARACTERS = 100_000
 _OWN_TRAINING_KEYS = ("init_from", "average_checkpoints", "attn_implementation")
 
 
@@ -318,7 +320,9 @@ _NoDuplicates.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _m
 
 
 def _load_yaml(text: str) -> Any:
-    """The value that a YAML text stands for; ValueError if it is none, or nested too deeply."""
+    """The value that a YAML text stands for; ValueError if it is none, too long, or nested too deeply."""
+    if len(text) > MAX_RECIPE_CHARACTERS:
+        raise ValueError(f"{len(text)} characters are no recipe; at most {MAX_RECIPE_CHARACTERS} are read")
     try:
         return yaml.load(text, _NoDuplicates)
     except (yaml.YAMLError, RecursionError, TypeError, AttributeError) as error:

@@ -14,6 +14,9 @@ from pathlib import Path
 from typing import Any
 
 
+MAX_DETAIL = 1000
+
+
 class CorpusError(ValueError):
     """A corpus that cannot be read; the message is "file:line: reason", the line counted from 1.
 
@@ -21,6 +24,8 @@ class CorpusError(ValueError):
     """
 
     def __init__(self, file: str | Path, line: int | None, kind: str, detail: str = "") -> None:
+        # A detail may show what stands in the file, and a line can be as long as one.
+        detail = detail if len(detail) <= MAX_DETAIL else f"{detail[:MAX_DETAIL]}..."
         self.file, self.line, self.kind, self.detail = str(file), line, kind, detail
         place = self.file if line is None else f"{self.file}:{line}"
         super().__init__(f"{place}: {kind}" + (f": {detail}" if detail else ""))
