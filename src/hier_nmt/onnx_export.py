@@ -61,10 +61,13 @@ class EncoderGraph(nn.Module):
 class DecoderGraph(nn.Module):
     """One decoding step."""
 
+    output_matrix: torch.Tensor
+
     def __init__(self, model: Any) -> None:
         super().__init__()
         self.decoder = model.model.decoder
-        self.lm_head = model.lm_head
+        # A matrix of its own: the quantizer stores it turned around, and the embedding is the same one in the model.
+        self.register_buffer("output_matrix", model.lm_head.weight.detach().T.clone())  # [D, V]
 
     def forward(
         self,
@@ -98,7 +101,9 @@ class DecoderGraph(nn.Module):
             use_cache=True,
         ).last_hidden_state
         layers: Any = cache.self_attention_cache.layers
-        return self.lm_head(states[:, -1]), *(tensor for layer in layers for tensor in (layer.keys, layer.values))
+        return states[:, -1] @ self.output_matrix, *(
+            tensor for layer in layers for tensor in (layer.keys, layer.values)
+        )
 
 
 def check_exportable(config: Any) -> None:

@@ -20,11 +20,12 @@ def test_damaged_files_give_documents_or_a_documented_error(target: Target) -> N
 
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: f"{target.group}-{target.name}")
 def test_whole_files_are_read(target: Target, tmp_path) -> None:
-    for files in target.seeds:
+    for number, files in enumerate(target.seeds):
+        folder = tmp_path / str(number)
         for name, content in files.items():
-            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-            (tmp_path / name).write_bytes(content)
-        target.check(tmp_path, random.Random(0))
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_bytes(content)
+        target.check(folder, random.Random(0))
 
 
 @pytest.mark.parametrize("error", [KeyError("x"), ValueError("without a file"), SystemExit(1)])
