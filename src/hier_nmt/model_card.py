@@ -189,7 +189,8 @@ class CardTexts:
             raise ValueError(f"{path}: unknown key {unknown[0]!r}; known are {', '.join(known)}")
         if strangers := [name for name in values.get("citations", ()) if name not in CITATIONS]:
             raise ValueError(f"{path}: unknown citation {strangers[0]!r}; known are {', '.join(CITATIONS)}")
-        return cls(**{key: tuple(value) if isinstance(value, list) else value for key, value in values.items()})
+        typed: dict[str, Any] = {key: tuple(one) if isinstance(one, list) else one for key, one in values.items()}
+        return cls(**typed)
 
     @property
     def evaluations(self) -> list[Evaluation]:

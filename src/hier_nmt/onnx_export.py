@@ -49,8 +49,9 @@ class EncoderGraph(nn.Module):
     def forward(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> tuple[torch.Tensor, ...]:
         """Keys and values [B, H, S, E] of each decoder layer in turn, of source tokens and their mask [B, S]."""
         states = self.encoder(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
-        projected = ((attention.k_proj(states), attention.v_proj(states)) for attention in self.attentions)
-        heads = [(attention.num_heads, attention.head_dim) for attention in self.attentions]
+        attentions: Any = self.attentions
+        projected = ((attention.k_proj(states), attention.v_proj(states)) for attention in attentions)
+        heads = [(attention.num_heads, attention.head_dim) for attention in attentions]
         return tuple(
             tensor.unflatten(-1, size).transpose(1, 2)
             for pair, size in zip(projected, heads, strict=True)

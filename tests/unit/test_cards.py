@@ -113,6 +113,7 @@ def test_the_programs_of_the_cards_run_with_the_package(capsys) -> None:
         assert len(capsys.readouterr().out.split()) > 5
 
 
+@pytest.mark.slow
 def test_the_programs_of_the_cards_run_without_the_package(tmp_path) -> None:
     model = AutoModelForSeq2SeqLM.from_pretrained(CHECKPOINT)
     marked = {one: one._auto_class for one in (type(model.config), type(model))}

@@ -13,7 +13,7 @@ TARGETS = targets()
 
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: f"{target.group}-{target.name}")
 def test_damaged_files_give_documents_or_a_documented_error(target: Target) -> None:
-    for number in range(12):
+    for number in range(8):
         _, report = run_case(target, f"test:{number}")
         assert report is None, report
 
