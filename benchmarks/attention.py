@@ -38,8 +38,10 @@ from measurement import (
     find,
     growth_exponent,
     growth_rows,
+    is_measured,
     machine,
     measure,
+    measured_before,
     plot_times,
     ratio,
     target_table,
@@ -191,9 +193,9 @@ def main() -> None:
     options = parse_arguments()
     torch.set_num_threads(options.threads)
     about = machine()
-    measurements: list[Measurement] = []
+    measurements = measured_before(options)
     for case in cases(options.sizes, options.selection_sizes, options.dtype):
-        systems = chosen(systems_of(case), options.only)
+        systems = [] if is_measured(case, measurements) else chosen(systems_of(case), options.only)
         has_memory = case.document == "uniform" and case.level != "selection" and case.dtype == options.dtype
         if systems:
             measurements += measure(case, systems, prepare, options, has_memory and not options.skip_memory)

@@ -463,8 +463,25 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--threads", type=int, default=2, help="default: 2")
     parser.add_argument("--skip-memory", action="store_true", help="measure times alone")
     parser.add_argument("--quick", action="store_true", help="small and few: whether everything runs, under a minute")
-    parser.add_argument("--output", type=Path, metavar="FILE.json", help="write all figures here")
+    parser.add_argument("--output", type=Path, metavar="FILE.json", help="write all figures here, after each document")
+    parser.add_argument("--resume", action="store_true", help="keep what an interrupted run wrote to the output")
     parser.add_argument("--plot", type=Path, metavar="FILE.png", help="plot time against tokens here")
+
+
+def measured_before(options: argparse.Namespace) -> list[Measurement]:
+    """What an interrupted run has left in the output, if it is to be kept.
+
+    All systems of a case are measured side by side in one run or not at all, so cases may come from different runs.
+    """
+    if not options.resume or options.output is None or not options.output.exists():
+        return []
+    rows = json.loads(options.output.read_text(encoding="utf-8"))["measurements"]
+    return [Measurement(**{name: row[name] for name in Measurement._fields}) for row in rows]
+
+
+def is_measured(case: Case, measurements: Sequence[Measurement]) -> bool:
+    """Whether the case is among what was measured."""
+    return any((item.group, item.num_sentences) == (case.group, case.num_sentences) for item in measurements)
 
 
 def chosen(systems: Sequence[str], only: Sequence[str] | None) -> list[str]:

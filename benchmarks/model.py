@@ -29,8 +29,10 @@ from measurement import (
     cost_tables,
     format_table,
     growth_rows,
+    is_measured,
     machine,
     measure,
+    measured_before,
     measurement,
     plot_times,
     time_rounds,
@@ -276,15 +278,19 @@ def main() -> None:
     options = parse_arguments()
     torch.set_num_threads(options.threads)
     about = machine()
-    measurements: list[Measurement] = []
+    measurements = measured_before(options)
     for case in [Case("model", "uniform", size, options.dtype) for size in options.sizes]:
+        if is_measured(case, measurements):
+            continue
         systems = chosen(systems_of(case), options.only)
         prepare_case = partial(prepare, num_layers=options.layers)
         measurements += measure(case, systems, prepare_case, options, not options.skip_memory)
         write_report(options.output, about, measurements)
     decoding = chosen(DECODING_SYSTEMS, options.only)
-    for size in options.decoding_sizes if decoding else []:
-        measurements += measure_decoding(Case("decoding", "uniform", size, options.dtype), decoding, options)
+    for case in [Case("decoding", "uniform", size, options.dtype) for size in options.decoding_sizes if decoding]:
+        if is_measured(case, measurements):
+            continue
+        measurements += measure_decoding(case, decoding, options)
         write_report(options.output, about, measurements)
     print(", ".join(f"{name} {value}" for name, value in about.items()), end="\n\n")
     print(cost_tables(measurements, GROWTH_FROM))

@@ -23,7 +23,7 @@ MAY_IMPORT = {
     "visualization": set(),
     "checkpoints": set(),
     "onnx_export": set(),
-    "evaluation": {"models", "data"},
+    "evaluation": {"models", "data", "visualization"},
     "trainer": {"models", "data", "losses"},
     "recipes": {"models", "trainer"},
     "model_card": {"data", "evaluation", "recipes"},

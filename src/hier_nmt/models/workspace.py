@@ -8,7 +8,7 @@ import threading
 import torch
 
 # A buffer of more bytes is given back after the call instead of kept.
-LARGEST_KEPT = 2**24
+LARGEST_KEPT = 24 * 2**20
 
 
 class Workspace:

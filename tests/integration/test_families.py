@@ -1,43 +1,68 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A recurrent model through the scripts of the repository: split, train, resume, evaluate, translate, pipeline."""
+"""Every family of models through the same scripts: train, resume, load, evaluate, translate, pipeline."""
 
 import json
 import random
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 import yaml
 from safetensors.torch import load_file
 from training_scripts import run, script
-from transformers import AutoModelForSeq2SeqLM, pipeline
+from transformers import AutoModelForSeq2SeqLM, AutoTokenizer, pipeline
 
-from hier_nmt import RNNNMTForConditionalGeneration
+import hier_nmt
 
 WORDS = {"house": "maison", "red": "rouge", "bird": "oiseau", "tree": "arbre", "green": "vert", "night": "nuit"}
 MAX_STEPS = 240
+LAYERS = {
+    "d_model": 64,
+    "encoder_layers": 1,
+    "decoder_layers": 1,
+    "encoder_attention_heads": 2,
+    "decoder_attention_heads": 2,
+    "encoder_ffn_dim": 128,
+    "decoder_ffn_dim": 128,
+    "dropout": 0.0,
+    "init_std": 0.1,
+    "normalize_before": True,
+}
+MODELS: dict[str, dict[str, Any]] = {
+    "hier_nmt": LAYERS,
+    "rnn_nmt": {"embedding_size": 64, "hidden_size": 64, "init_std": 0.1},
+}
+CLASSES = {
+    "hier_nmt": hier_nmt.HierNMTForConditionalGeneration,
+    "rnn_nmt": hier_nmt.RNNNMTForConditionalGeneration,
+}
+SENTENCES = ["house red bird.", "tree green house tree.", "night.", "bird bird green night red."]
 
 
-def write_pairs(path: Path, num_pairs: int) -> None:
-    """Different sentences of three to five words, translated word by word."""
-    numbers = random.Random(3)
-    sentences: dict[str, str] = {}
-    while len(sentences) < num_pairs:
+def write_pairs(path: Path, num_pairs: int, seed: int) -> None:
+    """Sentences of three to five words, translated word by word."""
+    numbers = random.Random(seed)
+    lines = []
+    for _ in range(num_pairs):
         words = numbers.choices(list(WORDS), k=numbers.randint(3, 5))
-        sentences[" ".join(words)] = " ".join(WORDS[word] for word in words)
-    path.write_text("".join(f"{source}\t{target}\tby someone\n" for source, target in sentences.items()))
+        lines.append(f"{' '.join(words)}\t{' '.join(WORDS[word] for word in words)}\n")
+    path.write_text("".join(lines))
+
+
+@pytest.fixture(scope="module", params=MODELS)
+def family(request) -> str:
+    return request.param
 
 
 @pytest.fixture(scope="module")
-def recipe(tmp_path_factory, repository) -> Path:
-    """A recipe of a tiny model on a corpus that the script has split."""
-    folder = tmp_path_factory.mktemp("recurrent")
-    write_pairs(folder / "pairs.txt", 330)
-    with pytest.MonkeyPatch.context() as patch:
-        options = ["--first", "300", "--dev", "10", "--test", "10"]
-        assert run(script(repository, "split_pairs"), patch, folder / "pairs.txt", folder, *options) == 0
+def recipe(family, tmp_path_factory) -> Path:
+    """A recipe of a tiny model of the family."""
+    folder = tmp_path_factory.mktemp(family)
+    write_pairs(folder / "train.tsv", 280, seed=3)
+    write_pairs(folder / "dev.tsv", 10, seed=4)
     sections = {
         "data": {
             "format": "tab-separated",
@@ -47,11 +72,12 @@ def recipe(tmp_path_factory, repository) -> Path:
             "target_language": "fr",
         },
         "tokenizer": {"vocab_size": 320},
-        "model": {"model_type": "rnn_nmt", "embedding_size": 64, "hidden_size": 64, "init_std": 0.1},
+        "model": {"model_type": family, "window_sentences": 1, **MODELS[family]},
         "training": {
             "output_dir": str(folder / "run"),
             "max_tokens_per_batch": 300,
-            "learning_rate": 0.01,
+            "learning_rate": 0.01 if family == "rnn_nmt" else 0.003,
+            "warmup_steps": 40,
             "max_steps": MAX_STEPS,
             "logging_steps": 10,
             "save_strategy": "steps",
@@ -77,26 +103,11 @@ def trained(recipe, repository) -> Path:
     return recipe.parent / "run"
 
 
-def test_the_split_has_the_sizes_asked_for_and_no_common_source(recipe) -> None:
-    sources = [
-        [line.split("\t")[0] for line in (recipe.parent / f"{name}.tsv").read_text().splitlines()]
-        for name in ("train", "dev", "test")
-    ]
-    assert [len(part) for part in sources] == [280, 10, 10]
-    assert len({source for part in sources for source in part}) == 300
-
-
-def test_a_split_that_is_impossible_is_named(repository, recipe, tmp_path, monkeypatch, capsys) -> None:
-    pairs = recipe.parent / "pairs.txt"
-    assert run(script(repository, "split_pairs"), monkeypatch, pairs, tmp_path, "--dev", "330") == 1
-    assert "330 pairs cannot give 330 for development" in capsys.readouterr().err
-
-
-def test_it_learns_to_translate_what_it_has_not_seen(trained) -> None:
+def test_it_learns_to_translate_what_it_has_not_seen(family, trained) -> None:
     summary = json.loads((trained / "training_summary.json").read_text())
     assert summary["steps"] == MAX_STEPS
     assert summary["metrics"]["final"]["eval_bleu"] > 80
-    assert type(AutoModelForSeq2SeqLM.from_pretrained(trained)) is RNNNMTForConditionalGeneration
+    assert type(AutoModelForSeq2SeqLM.from_pretrained(trained)) is CLASSES[family]
 
 
 def test_a_resumed_run_ends_with_the_weights_of_an_uninterrupted_one(trained, recipe, repository, monkeypatch) -> None:
@@ -111,41 +122,63 @@ def test_a_resumed_run_ends_with_the_weights_of_an_uninterrupted_one(trained, re
     assert all(torch.equal(weights[name], resumed_weights[name]) for name in weights)
 
 
+def test_two_loads_agree_to_the_bit_and_so_does_what_is_saved_again(trained, tmp_path) -> None:
+    models = [AutoModelForSeq2SeqLM.from_pretrained(trained).eval() for _ in range(2)]
+    models[0].save_pretrained(tmp_path)
+    models.append(AutoModelForSeq2SeqLM.from_pretrained(tmp_path).eval())
+    inputs = AutoTokenizer.from_pretrained(trained)(SENTENCES, return_tensors="pt", padding=True)
+    with torch.no_grad():
+        logits = [model(**inputs, decoder_input_ids=inputs["input_ids"]).logits for model in models]
+    assert torch.equal(logits[0], logits[1])
+    assert torch.equal(logits[0], logits[2])
+
+
+@pytest.mark.parametrize("options", [{"num_beams": 1}, {"num_beams": 3}], ids=["greedy", "beam"])
+def test_a_batch_is_translated_as_each_sentence_alone(trained, options) -> None:
+    model = AutoModelForSeq2SeqLM.from_pretrained(trained, dtype=torch.float64).eval()
+    tokenizer = AutoTokenizer.from_pretrained(trained)
+    limits = {"max_new_tokens": 20, "do_sample": False, **options}
+
+    def translate(sentences: list[str]) -> list[str]:
+        inputs = tokenizer(sentences, return_tensors="pt", padding=True)
+        return tokenizer.batch_decode(model.generate(**inputs, **limits), skip_special_tokens=True)
+
+    assert translate(SENTENCES) == [translate([sentence])[0] for sentence in SENTENCES]
+
+
 def test_evaluate_reports_bleu_of_every_order(trained, recipe, repository, monkeypatch, capsys) -> None:
     options = ["--format", "tab-separated", "--no-ter", "--bleu-orders", "1", "2", "3"]
-    corpus = str(recipe.parent / "test.tsv")
-    assert run(script(repository, "evaluate"), monkeypatch, trained, corpus, *options) == 0
+    assert run(script(repository, "evaluate"), monkeypatch, trained, str(recipe.parent / "dev.tsv"), *options) == 0
     table = capsys.readouterr().out
     assert table.startswith("|  | BLEU | chrF | BLEU-1 | BLEU-2 | BLEU-3 | docBLEU | sentences | documents |")
     assert "| 10 | 10 |" in table
     assert "|max_ngram_order:3" in table
 
 
-def test_a_strategy_of_windows_translates_sentence_by_sentence(
+def test_every_strategy_translates_windows_of_one_sentence_alike(
     trained, recipe, repository, tmp_path, monkeypatch, capsys
 ) -> None:
-    lines = [line.split("\t") for line in (recipe.parent / "test.tsv").read_text().splitlines()]
+    lines = [line.split("\t") for line in (recipe.parent / "dev.tsv").read_text().splitlines()]
     paragraphs = [{"en": [source for source, _ in lines], "fr": [target for _, target in lines]}]
-    (tmp_path / "document.jsonl").write_text(json.dumps({"id": "one", "paragraphs": paragraphs}) + "\n")
+    corpus = tmp_path / "document.jsonl"
+    corpus.write_text(json.dumps({"id": "one", "paragraphs": paragraphs}) + "\n")
     rows = []
     for strategy in ("sentence", "current", "prefix"):
         options = ["--no-ter", "--strategy", strategy]
-        assert (
-            run(script(repository, "evaluate"), monkeypatch, trained, str(tmp_path / "document.jsonl"), *options) == 0
-        )
+        assert run(script(repository, "evaluate"), monkeypatch, trained, str(corpus), *options) == 0
         rows.append(capsys.readouterr().out.splitlines()[2].removeprefix(f"| {strategy} |"))
     assert rows[0].endswith(" 10 | 1 |")
     assert len(set(rows)) == 1
 
 
-def test_translate_and_the_pipeline_translate_a_document_sentence_by_sentence(
+def test_translate_and_the_pipeline_translate_a_document_and_keep_its_white_space(
     trained, repository, tmp_path, monkeypatch, capsys
 ) -> None:
     pytest.importorskip("sentencex")
     text = "house red bird. \n\n  tree green house tree.\n"
     pipe = pipeline("translation", model=str(trained), device="cpu")
     (translated,) = pipe(text)
-    alone = [pipe(sentence)[0]["translation_text"] for sentence in ("house red bird.", "tree green house tree.")]
+    alone = [pipe(sentence)[0]["translation_text"] for sentence in SENTENCES[:2]]
     assert translated["translation_text"] == f"{alone[0]} \n\n  {alone[1]}\n"
     (tmp_path / "in.txt").write_text(text)
     options = ["--model", trained, "--beams", "2", "--print", "translation"]

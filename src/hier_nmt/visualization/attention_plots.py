@@ -1,0 +1,420 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Figures of what a model read: between tokens, between sentences, which sentences were selected, what encodings hold.
+
+Dimensions: L layers, H heads, Q queries, K keys, M sentences of the queries, N sentences of the keys, t selected
+sentences, G pooling queries.
+"""
+
+from collections.abc import Callable, Sequence
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .attention_records import POOLING_SIDES, SLOT_SIDES, SLOT_TITLES, AttentionRecord, SlotRecord, TokenRow, choose
+from .figures import new_figure, save_figure
+from .labels import Lettering, display_width, word_labels
+
+# More tokens than this on one side, and the figure shows sentences instead.
+MOST_TOKENS = 160
+# More sentences than this, and only some are numbered.
+MOST_SENTENCES = 64
+# Up to so many sentences the shares are written into the map.
+FEW_SENTENCES = 14
+# Sentences whose words are shown by `plot_pooling` if none are named.
+SHOWN_POOLED = 24
+_LABEL_WIDTH, _SENTENCE_WIDTH, _LINE_WIDTH = 16, 30, 92
+# Inches of a map of few rows: what is written beside it needs them.
+_LEAST_HEIGHT = 2.0
+# Points of a large map of sentences, which is 7 inches wide.
+_MOST_POINTS = 1000
+_BOUNDARY = "tab:orange"
+# What the frames of selected sentences are, in the slots that select.
+_FRAMED = {
+    "encoder": "selected sentences (framed: the own one)",
+    "decoder": "selected sentences (framed: the own one, which is always read)",
+    "cross": "selected sentences (framed: the one that is translated)",
+}
+
+
+def plot_token_map(
+    path: str | Path,
+    record: AttentionRecord,
+    slot: str = "cross",
+    layer: int | None = None,
+    head: int | None = None,
+    sentences: Sequence[int] | None = None,
+) -> None:
+    """Writes a map of which tokens (rows) read which (columns), with lines between sentences.
+
+    With more than `MOST_TOKENS` tokens, or where only sentences were recorded, it is a map of sentences.
+
+    Args:
+        path: .png, .svg or another ending that matplotlib knows.
+        record: what was read.
+        slot: a name in `SLOT_SIDES`.
+        layer, head: from 0; None is the mean.
+        sentences: those that read, from 0; None is all.
+
+    Raises:
+        ImportError: matplotlib is not installed.
+        ValueError: no such slot, layer, head or sentence, or an ending that matplotlib does not know.
+    """
+    weights = record.slot(slot).token_weights
+    rows = record.query_side(slot).places(sentences)
+    if weights is None or len(rows) > MOST_TOKENS:
+        plot_sentence_map(path, record, slot, layer, head, sentences)
+        return
+    shown = choose(weights, layer, head)[rows]
+    columns = _read_tokens(shown, record.key_side(slot))
+    if len(columns) > MOST_TOKENS:
+        plot_sentence_map(path, record, slot, layer, head, sentences)
+        return
+    shown = shown[:, columns]
+    figure = new_figure(max(1.6 + 0.155 * len(columns), 5.0), 2.5 + max(0.155 * len(rows), _LEAST_HEIGHT))
+    axes = figure.subplots()
+    image = axes.imshow(shown, cmap="Blues", vmin=0, vmax=_upper_limit(shown), aspect="auto", interpolation="nearest")
+    _label_tokens(axes.yaxis, record.query_side(slot), rows)
+    _label_tokens(axes.xaxis, record.key_side(slot), columns)
+    axes.set_xlabel(_side_name(slot, 1), fontsize=8, labelpad=8)
+    axes.set_ylabel(_side_name(slot, 0), fontsize=8)
+    figure.suptitle(_title(record, slot, weights, layer, head), fontsize=9, family=_families(record.title))
+    _bar(figure, axes, image, "share of the attention of the token", extend="max")
+    save_figure(figure, path)
+
+
+def plot_sentence_map(
+    path: str | Path,
+    record: AttentionRecord,
+    slot: str = "cross",
+    layer: int | None = None,
+    head: int | None = None,
+    sentences: Sequence[int] | None = None,
+) -> None:
+    """Writes a map of which sentences (rows) read which (columns); arguments and errors as in `plot_token_map`."""
+    weights = record.slot(slot).sentence_weights
+    _draw_sentences(
+        path,
+        record,
+        slot,
+        choose(weights, layer, head),
+        sentences,
+        _title(record, slot, weights, layer, head),
+        "share of the attention of the sentence",
+    )
+
+
+def plot_selected_sentences(
+    path: str | Path,
+    record: AttentionRecord,
+    slot: str = "encoder",
+    layer: int | None = None,
+    head: int | None = None,
+    sentences: Sequence[int] | None = None,
+) -> None:
+    """Writes a matrix of the sentences (columns) that each word (rows) selects; its own is framed.
+
+    For one head of one layer the colour is the score of the sentence, else the share of heads that select it. With
+    more than `MOST_TOKENS` words the rows are sentences.
+
+    Args as in `plot_token_map`.
+
+    Raises:
+        ImportError, ValueError: as there; or the slot selects no sentences.
+    """
+    record_of_slot = record.slot(slot)
+    if record_of_slot.selected is None or record_of_slot.scores is None:
+        raise ValueError(f"slot {slot!r} selects no sentences")
+    side = record.query_side(slot)
+    rows = side.places(sentences)
+    title = _title(record, slot, record_of_slot.selected, layer, head)
+    if len(rows) > MOST_TOKENS:
+        shares = np.stack(
+            [_selection(record_of_slot, side.places([m]), layer, head)[0].mean(0) for m in _rows(side, sentences)]
+        )
+        _draw_sentences(path, record, slot, shares, sentences, title, "share of words and heads that select it")
+        return
+    shares, scores = _selection(record_of_slot, rows, layer, head)
+    is_single = layer is not None and head is not None
+    # What writes the first word of a sentence is the token that closes the sentence before.
+    own = (record.key_side(slot) if slot == "decoder" else side).sentence_ids[rows]
+    columns = _columns_of_selected(shares, np.union1d(own, side.sentence_ids[rows]))
+    shown = (scores if is_single else np.where(shares > 0, shares, np.nan))[:, columns]
+    figure = new_figure(max(3.4 + 0.24 * len(columns), 5.0), 2.8 + max(0.155 * len(rows), _LEAST_HEIGHT))
+    axes = figure.subplots()
+    limits = {} if is_single else {"vmin": 0, "vmax": 1}
+    image = axes.imshow(shown, cmap="viridis_r", aspect="auto", interpolation="nearest", **limits)
+    _label_tokens(axes.yaxis, side, rows)
+    _label_sentences(axes.xaxis, record.key_side(slot), columns)
+    _frame_own_sentences(axes, own, columns)
+    axes.set_ylabel(_side_name(slot, 0), fontsize=8)
+    figure.suptitle(f"{title}\n{_FRAMED[slot]}", fontsize=9, family=_families(record.title))
+    label = "score of the sentence" if is_single else "share of heads that select it"
+    _bar(figure, axes, image, label)
+    save_figure(figure, path)
+
+
+def plot_pooling(
+    path: str | Path,
+    record: AttentionRecord,
+    slot: str = "encoder",
+    layer: int | None = None,
+    sentences: Sequence[int] | None = None,
+) -> None:
+    """Writes the words of sentences, shaded by their share in the encoding of their sentence (source2token weights).
+
+    Args:
+        path: .png, .svg or another ending that matplotlib knows.
+        record: what was read.
+        slot: whose encodings, a name in `POOLING_SIDES`.
+        layer: from 0; None is the mean.
+        sentences: from 0; None is the first `SHOWN_POOLED`.
+
+    Raises:
+        ImportError: matplotlib is not installed.
+        ValueError: no encodings were recorded for the slot, no such layer or sentence, or an unknown ending.
+    """
+    if slot not in record.poolings:
+        raise ValueError(
+            f"slot {slot!r} has no sentence encodings; recorded are {', '.join(record.poolings) or 'none'}"
+        )
+    side = record.sides[POOLING_SIDES[slot]]
+    chosen = _rows(side, sentences)[: SHOWN_POOLED if sentences is None else None]
+    weights = choose(record.poolings[slot], layer, None)
+    lines = _wrapped_lines(side, chosen)
+    figure = new_figure(9.6, 1.0 + 0.25 * len(lines))
+    axes = figure.subplots()
+    axes.axis("off")
+    lettering = Lettering([text for _, words in lines for _, _, text in words], monospaced=True)
+    # Only for its colours: it lies outside of what is shown.
+    limit = _upper_limit(weights[[place for _, words in lines for place, _, _ in words]])
+    image = axes.imshow([[0.0]], cmap="Blues", vmin=0, vmax=limit, aspect="auto", extent=(-9, -8, -9, -8))
+    axes.set(xlim=(-4, _LINE_WIDTH), ylim=(len(lines) - 0.4, -0.6))
+    for line, (number, words) in enumerate(lines):
+        if number is not None:
+            axes.text(-1, line, str(number + 1), ha="right", va="center", fontsize=7, color="tab:gray")
+        for place, start, text in words:
+            _draw_word(
+                axes, start, line, lettering.label(text, _LABEL_WIDTH), weights[place] / limit, lettering.families
+            )
+    note = f", sentences 1 to {len(chosen)} of {side.num_sentences}" if len(chosen) < side.num_sentences else ""
+    which = "mean of the layers" if layer is None else f"layer {layer + 1} of {record.poolings[slot].shape[0]}"
+    title = f"{record.title}: share of each word in the encoding of its sentence\n{SLOT_TITLES[slot]}, {which}{note}"
+    figure.suptitle(title, fontsize=9, family=_families(title))
+    _bar(figure, axes, image, "share of the word in the encoding of its sentence", extend="max")
+    save_figure(figure, path)
+
+
+# The maps of readers and what they read, which take the same arguments.
+MAPS: dict[str, Callable[..., None]] = {
+    "tokens": plot_token_map,
+    "sentences": plot_sentence_map,
+    "selected": plot_selected_sentences,
+}
+
+
+def _draw_sentences(
+    path: str | Path,
+    record: AttentionRecord,
+    slot: str,
+    values: np.ndarray,
+    sentences: Sequence[int] | None,
+    title: str,
+    bar_label: str,
+) -> None:
+    """Draws values [M, N] of pairs of sentences, or those of the rows of the chosen sentences alone."""
+    rows = _rows(record.query_side(slot), sentences)
+    shown = values if len(values) == len(rows) else values[rows]
+    columns = np.arange(values.shape[1])
+    if sentences is not None:
+        columns = np.flatnonzero(shown.any(0)) if shown.any() else columns
+        shown = shown[:, columns]
+    width, height = (_inches(number, max(shown.shape)) for number in (len(columns), len(rows)))
+    figure = new_figure(max(2.6 + width, 5.0), 3.2 + max(height, _LEAST_HEIGHT))
+    axes = figure.subplots()
+    # More sentences than the figure has points on a side would be left out by "nearest".
+    how = "nearest" if max(shown.shape) <= _MOST_POINTS else "antialiased"
+    image = axes.imshow(shown, cmap="Blues", vmin=0, vmax=_upper_limit(shown), aspect="auto", interpolation=how)
+    _label_sentences(axes.yaxis, record.query_side(slot), rows)
+    _label_sentences(axes.xaxis, record.key_side(slot), columns)
+    axes.set_xlabel(_side_name(slot, 1, "sentences"), fontsize=8, labelpad=8)
+    axes.set_ylabel(_side_name(slot, 0, "sentences"), fontsize=8)
+    if max(shown.shape) <= FEW_SENTENCES:
+        for (row, column), value in np.ndenumerate(shown):
+            if value < 0.005:
+                continue
+            colour = "white" if value > 0.6 * _upper_limit(shown) else "black"
+            axes.text(column, row, f"{100 * value:.0f}", ha="center", va="center", fontsize=6, color=colour)
+        bar_label += " (numbers: %)"
+    figure.suptitle(title, fontsize=9, family=_families(title))
+    _bar(figure, axes, image, bar_label, extend="max")
+    save_figure(figure, path)
+
+
+def _selection(
+    slot: SlotRecord, rows: np.ndarray, layer: int | None, head: int | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """For each of the rows and each sentence, the share of heads that select it, and the mean of their scores (nan
+    where none does), both [rows, N]."""
+    assert slot.selected is not None
+    assert slot.scores is not None
+    num_sentences = slot.sentence_weights.shape[3]
+    selected, scores = (array[:, :, rows] for array in (slot.selected, slot.scores))
+    hits = np.zeros((*selected.shape[:3], num_sentences + 1), np.float32)
+    sums = np.zeros_like(hits)
+    np.put_along_axis(hits, selected, 1.0, -1)
+    np.put_along_axis(sums, selected, scores, -1)
+    shares, totals = (choose(array[..., :-1], layer, head) for array in (hits, sums))
+    return shares, np.divide(totals, shares, out=np.full_like(totals, np.nan), where=shares > 0)
+
+
+def _columns_of_selected(shares: np.ndarray, own: np.ndarray) -> np.ndarray:
+    """The sentences that are shown of shares [rows, N] of words in the sentences `own`: from the first to the last that
+    is selected or an own one; of too many, those alone that are selected."""
+    selected = np.flatnonzero(shares.any(0))
+    shown = np.union1d(selected, own)
+    columns = np.arange(shown.min(), shown.max() + 1)
+    return columns if len(columns) <= MOST_SENTENCES else selected
+
+
+def _rows(side: TokenRow, sentences: Sequence[int] | None) -> np.ndarray:
+    """The chosen sentences, which must exist."""
+    side.places(sentences)
+    return np.arange(side.num_sentences) if sentences is None else np.array(sentences)
+
+
+def _read_tokens(weights: np.ndarray, side: TokenRow) -> np.ndarray:
+    """The tokens of the sentences of which anything is read in weights [rows, K]."""
+    read = np.unique(side.sentence_ids[weights.any(0)])
+    return np.flatnonzero(np.isin(side.sentence_ids, read)) if len(read) else np.arange(weights.shape[1])
+
+
+def _inches(number: int, largest: int) -> float:
+    """Room for a number of sentences on one side of a map whose larger side has `largest`."""
+    if largest > MOST_SENTENCES:
+        return 7.0 * max(number / largest, 0.1)
+    return number * (0.34 if largest <= FEW_SENTENCES else max(0.16, 0.3 - 0.004 * largest))
+
+
+def _upper_limit(shown: np.ndarray) -> float:
+    """A share that few are above, so that one that outshines all does not hide the rest."""
+    positive = shown[shown > 0]
+    return float(np.quantile(positive, 0.995)) if len(positive) else 1.0
+
+
+def _bar(figure: Any, axes: Any, image: Any, label: str, **options: Any) -> None:
+    """What the colours mean, under the figure."""
+    width = min(1.0, 3.0 / figure.get_figwidth())
+    bar = figure.colorbar(image, ax=axes, location="bottom", shrink=width, aspect=30, pad=0.02, **options)
+    bar.set_label(label, fontsize=7)
+    bar.ax.tick_params(labelsize=7)
+
+
+def _label_tokens(axis: Any, side: TokenRow, places: np.ndarray) -> None:
+    """Writes tokens along an axis, and draws lines between sentences with their numbers on the other side."""
+    words = word_labels([side.tokens[place] for place in places])
+    lettering = Lettering(words)
+    labels = [lettering.label(word, _LABEL_WIDTH) for word in words]
+    is_x = axis.axis_name == "x"
+    rotation = {"rotation": 90} if is_x else {}
+    axis.set_ticks(range(len(places)), labels, family=lettering.families, fontsize=6.5, **rotation)
+    axis.set_tick_params(length=2)
+    if is_x:
+        axis.tick_top()
+        axis.set_label_position("top")
+    numbers = side.sentence_ids[places]
+    for place in np.flatnonzero(np.diff(numbers)) + 0.5:
+        (axis.axes.axvline if is_x else axis.axes.axhline)(place, color=_BOUNDARY, lw=0.9)
+    _number_sentences(axis, numbers)
+
+
+def _number_sentences(axis: Any, numbers: np.ndarray) -> None:
+    """Writes the numbers of sentences beside their tokens, on the side that the labels leave free."""
+    is_x = axis.axis_name == "x"
+    other = axis.axes.secondary_xaxis("bottom") if is_x else axis.axes.secondary_yaxis("right")
+    middles = [float(np.flatnonzero(numbers == number).mean()) for number in np.unique(numbers)]
+    ticks = {"fontsize": 7, "color": _BOUNDARY}
+    other_axis = other.xaxis if is_x else other.yaxis
+    other_axis.set_ticks(middles, [str(number + 1) for number in np.unique(numbers)], **ticks)
+    other_axis.set_tick_params(length=0)
+
+
+def _label_sentences(axis: Any, side: TokenRow, sentences: np.ndarray) -> None:
+    """Writes the beginnings of sentences along an axis, or, of many, numbers alone."""
+    if len(sentences) > MOST_SENTENCES:
+        # Round numbers, about a dozen.
+        step = next(
+            base * 10**power for power in count() for base in (1, 2, 5) if 12 * base * 10**power > len(sentences)
+        )
+        ticks = [place for place, number in enumerate(sentences) if (number + 1) % step == 0 or place == 0]
+        axis.set_ticks(ticks, [str(sentences[place] + 1) for place in ticks], fontsize=7)
+        return
+    texts = [side.sentence(sentence) for sentence in sentences]
+    lettering = Lettering(texts)
+    pairs = zip(sentences, texts, strict=True)
+    labels = [f"{number + 1}  {lettering.label(text, _SENTENCE_WIDTH)}" for number, text in pairs]
+    rotation = {"rotation": 90} if axis.axis_name == "x" else {}
+    axis.set_ticks(range(len(labels)), labels, family=lettering.families, fontsize=6.5, **rotation)
+    if axis.axis_name == "x":
+        axis.tick_top()
+        axis.set_label_position("top")
+
+
+def _frame_own_sentences(axes: Any, row_sentences: np.ndarray, columns: np.ndarray) -> None:
+    """Frames where a row selects the sentence it is in, or, in cross-attention, the one it translates."""
+    for sentence in np.unique(row_sentences):
+        rows, places = np.flatnonzero(row_sentences == sentence), np.flatnonzero(columns == sentence)
+        for place in places:
+            left, right, top, bottom = place - 0.5, place + 0.5, rows[0] - 0.5, rows[-1] + 0.5
+            axes.plot([left, right, right, left, left], [top, top, bottom, bottom, top], color=_BOUNDARY, lw=1.2)
+
+
+def _wrapped_lines(side: TokenRow, sentences: np.ndarray) -> list[tuple[int | None, list[tuple[int, float, str]]]]:
+    """The lines of a page: the number of the sentence that begins there, if one does, and (token, where it starts in
+    the line, its label)."""
+    labels = word_labels(side.tokens)
+    lines: list[tuple[int | None, list[tuple[int, float, str]]]] = []
+    for sentence in sentences:
+        lines.append((int(sentence), []))
+        start = 0.0
+        for place in side.places([sentence]):
+            width = min(display_width(labels[place]), _LABEL_WIDTH) + 1.0
+            if start + width > _LINE_WIDTH:
+                lines.append((None, []))
+                start = 0.0
+            lines[-1][1].append((int(place), start, labels[place]))
+            start += width
+    return lines
+
+
+def _draw_word(axes: Any, start: float, line: int, label: str, weight: float, families: list[str]) -> None:
+    width = display_width(label) + 0.8
+    colour = axes.images[0].cmap(float(weight))
+    axes.fill_between([start, start + width], line - 0.42, line + 0.42, color=colour, lw=0)
+    text_colour = "white" if weight > 0.55 else "black"
+    axes.text(start + width / 2, line, label, ha="center", va="center", fontsize=7, color=text_colour, family=families)
+
+
+def _side_name(slot: str, side: int, unit: str = "tokens") -> str:
+    names = {
+        "source": f"source {unit}",
+        "target": f"target {unit}, as they are written",
+        "prefix": f"target {unit} before them",
+    }
+    return names[SLOT_SIDES[slot][side]]
+
+
+def _title(record: AttentionRecord, slot: str, values: np.ndarray, layer: int | None, head: int | None) -> str:
+    """What the figure shows, in words; choosing what is not there is left to `choose`."""
+    num_layers, num_heads = values.shape[:2]
+    which = [
+        f"mean of {number} {name}s" if index is None and number > 1 else f"{name} {(index or 0) + 1} of {number}"
+        for name, index, number in (("layer", layer, num_layers), ("head", head, num_heads))
+    ]
+    return f"{record.title}: {SLOT_TITLES[slot]}\n{', '.join(which)}"
+
+
+def _families(text: str) -> list[str]:
+    return Lettering([text]).families
