@@ -167,7 +167,7 @@ class _Documents:
         for folder in self._folders:
             for path in (folder / name, folder / plain):
                 # A name that leads out of the corpus is no name of a document.
-                if path.is_file() and path.resolve().is_relative_to(folder.resolve()):
+                if _is_file(path) and path.resolve().is_relative_to(folder.resolve()):
                     return OpusXmlFile(path, parse_xml(path)).sentences_by_id()
         for archive in self._archives:
             content = archive.content(plain)
@@ -203,6 +203,14 @@ class _Archive:
                 except _ARCHIVE_ERRORS as error:
                     raise CorpusError(self.path, None, "broken zip archive", f"{name}: {error}") from error
         return None
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:
+        # A name so long that no file can have it.
+        return False
 
 
 def _text(sentence: Element) -> str:

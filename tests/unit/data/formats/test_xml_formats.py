@@ -314,7 +314,7 @@ def test_names_in_archives_and_alignments_lead_nowhere_else(tmp_path, file) -> N
     with zipfile.ZipFile(corpus / "en.zip", "w") as archive:
         archive.writestr("../../escaped.xml", OPUS_EN)
         archive.writestr("/escaped.xml", OPUS_EN)
-    for name in ("../../outside.xml", str(outside), "../../../etc/passwd"):
+    for name in ("../../outside.xml", str(outside), "../../../etc/passwd", "9" * 5000):
         path = corpus / "corpus.xml"
         path.write_text(ALIGNMENT.replace("en/a.xml.gz", name))
         with pytest.raises(CorpusError, match="missing document"):
