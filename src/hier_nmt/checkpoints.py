@@ -21,6 +21,8 @@ STATE_FILE = "trainer_state.json"
 # What the optimizer leaves behind: a file, or folders where FSDP or DeepSpeed write the parts of each process.
 _OPTIMIZER_STATES = ("optimizer.pt", "optimizer_0", "global_step*")
 
+_PICKLED_WEIGHTS = ("pytorch_model.bin", "pytorch_model-*.bin")
+
 
 class CheckpointError(ValueError):
     """A checkpoint that cannot be used for what was asked; the message says why."""
@@ -60,24 +62,44 @@ def checkpoint_damage(directory: Path) -> str | None:
         return f"{STATE_FILE} is of step {state.get('global_step')}"
     if not any(path for pattern in _OPTIMIZER_STATES for path in directory.glob(pattern)):
         return "it holds no state of the optimizer"
+    pickled = _pickled_weights(directory)
+    if pickled and not (directory / WEIGHTS_FILE).is_file():
+        return f"{pickled[0]} is a pickle; weights are read from {WEIGHTS_FILE} only"
     for path in sorted(directory.rglob("*")):
         if not _is_whole(path):
             return f"{path.name} is cut off"
     return None
 
 
+def read_weights(directory: str | Path) -> dict[str, torch.Tensor]:
+    """The weights of a checkpoint directory, read from safetensors and nothing else.
+
+    Raises:
+        CheckpointError: there is no such file, or it is cut off.
+    """
+    path = Path(directory) / WEIGHTS_FILE
+    if not path.is_file():
+        pickled = _pickled_weights(path.parent)
+        refused = f"; {pickled[0]} is a pickle, which can run code, and is not read" if pickled else ""
+        raise CheckpointError(f"there is no {WEIGHTS_FILE} in {directory}{refused}")
+    try:
+        return load_file(path)
+    except SafetensorError as error:
+        raise CheckpointError(f"{path} is no whole safetensors file: {error}") from None
+
+
 def average_checkpoints(directories: Sequence[Path]) -> dict[str, torch.Tensor]:
     """The mean of the weights of several checkpoints, summed in float64, in the type of the first.
 
     Raises:
-        CheckpointError: no directory, or one whose weights have other names or shapes.
+        CheckpointError: no directory, one without weights, or one whose weights have other names or shapes.
     """
     if not directories:
         raise CheckpointError("there is no checkpoint to average")
-    first = load_file(directories[0] / WEIGHTS_FILE)
+    first = read_weights(directories[0])
     sums = {name: tensor.double() for name, tensor in first.items()}
     for directory in directories[1:]:
-        weights = load_file(directory / WEIGHTS_FILE)
+        weights = read_weights(directory)
         if {name: tensor.shape for name, tensor in weights.items()} != {n: t.shape for n, t in first.items()}:
             raise CheckpointError(f"{directory} holds other weights than {directories[0]}")
         for name, tensor in weights.items():
@@ -91,10 +113,7 @@ def load_initial_weights(model: PreTrainedModel, directory: str | Path) -> None:
     Weights that the model has and the checkpoint lacks (those of a new part) keep their initial values, which is
     logged. CheckpointError names the weights whose shapes differ and those the model has no place for.
     """
-    path = Path(directory) / WEIGHTS_FILE
-    if not path.is_file():
-        raise CheckpointError(f"there is no {WEIGHTS_FILE} in {directory}")
-    weights = load_file(path)
+    weights = read_weights(directory)
     own = model.state_dict()
     mismatches = [
         f"{name} is {list(tensor.shape)} there and {list(own[name].shape)} here"
@@ -122,6 +141,10 @@ def check_same_tokenizer(
             f"the tokenizer differs from that of {directory} in {len(differing)} tokens ({', '.join(differing[:5])}, "
             f"...): its embeddings belong to other tokens; set tokenizer.path: {directory}"
         )
+
+
+def _pickled_weights(directory: Path) -> list[str]:
+    return sorted(path.name for pattern in _PICKLED_WEIGHTS for path in directory.glob(pattern))
 
 
 def _is_whole(path: Path) -> bool:

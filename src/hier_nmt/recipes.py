@@ -36,6 +36,8 @@ _DERIVED_MODEL_KEYS = {"vocab_size", "decoder_vocab_size", "source_language", "t
     "is_encoder_decoder",
     "use_cache",
 }
+# The YAML reader takes seconds for more.
+MAX_RECIPE_CHARACTERS = 100_000
 _OWN_TRAINING_KEYS = ("init_from", "average_checkpoints", "attn_implementation", "source_vectors", "target_vectors")
 
 
@@ -324,7 +326,15 @@ _SECTIONS: dict[str, Mapping[str, Any]] = {
 
 
 class _NoDuplicates(yaml.SafeLoader):
-    """A YAML loader that refuses a key that stands twice, of which the first would be lost."""
+    """A YAML loader that refuses a key that stands twice, of which the first would be lost, and aliases, by which a few
+    lines stand for more values than any memory holds."""
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        """The next node, unless it is an alias."""
+        if self.check_event(yaml.AliasEvent):
+            event = self.peek_event()
+            raise yaml.composer.ComposerError(None, None, f"*{event.anchor} is an alias", event.start_mark)
+        return super().compose_node(parent, index)
 
 
 def _mapping_without_duplicates(loader: _NoDuplicates, node: yaml.MappingNode) -> dict[Any, Any]:
@@ -338,12 +348,22 @@ def _mapping_without_duplicates(loader: _NoDuplicates, node: yaml.MappingNode) -
 _NoDuplicates.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping_without_duplicates)
 
 
+def _load_yaml(text: str) -> Any:
+    """The value that a YAML text stands for; ValueError if it is none, too long, or nested too deeply."""
+    if len(text) > MAX_RECIPE_CHARACTERS:
+        raise ValueError(f"{len(text)} characters are no recipe; at most {MAX_RECIPE_CHARACTERS} are read")
+    try:
+        return yaml.load(text, _NoDuplicates)
+    except (yaml.YAMLError, RecursionError, TypeError, AttributeError) as error:
+        raise ValueError(str(error)) from error
+
+
 def _read_yaml(path: Path) -> dict[str, Any]:
     if not path.is_file():
         raise RecipeError(f"there is no recipe {path}")
     try:
-        content = yaml.load(path.read_text(encoding="utf-8"), _NoDuplicates)
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        content = _load_yaml(path.read_text(encoding="utf-8"))
+    except ValueError as error:
         raise RecipeError(f"{path} is no YAML file: {error}") from None
     if not isinstance(content, dict):
         raise RecipeError(f"{path}: a recipe has the sections {', '.join(_SECTIONS)}, found {content!r}")
@@ -366,8 +386,8 @@ def _parse_override(override: str) -> tuple[str, str, Any]:
     if section not in _SECTIONS:
         raise RecipeError(f"command line: unknown section {section!r}{_suggestion(section, _SECTIONS)}")
     try:
-        return section, name, yaml.safe_load(text)
-    except yaml.YAMLError as error:
+        return section, name, _load_yaml(text)
+    except ValueError as error:
         raise RecipeError(f"command line: the value of {key} is no YAML: {error}") from None
 
 

@@ -141,6 +141,28 @@ def test_a_directory_without_weights_is_named(tmp_path):
         load_initial_weights(tiny_model(), tmp_path)
 
 
+def test_a_pickle_is_no_weights_and_is_named(tmp_path):
+    (tmp_path / "pytorch_model.bin").write_bytes(b"x")
+    with pytest.raises(CheckpointError, match=r"; pytorch_model.bin is a pickle, which can run code, and is not read"):
+        load_initial_weights(tiny_model(), tmp_path)
+    with pytest.raises(CheckpointError, match=r"pytorch_model.bin is a pickle"):
+        average_checkpoints([tmp_path])
+
+
+def test_weights_that_are_cut_off_are_named(tmp_path):
+    tiny_model().save_pretrained(tmp_path)
+    path = tmp_path / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(CheckpointError, match=r"model.safetensors is no whole safetensors file"):
+        load_initial_weights(tiny_model(), tmp_path)
+
+
+def test_training_does_not_go_on_from_a_pickle(damaged):
+    path = damaged / "checkpoint-10"
+    (path / "model.safetensors").rename(path / "pytorch_model.bin")
+    assert "pytorch_model.bin is a pickle" in checkpoint_damage(path)
+
+
 def test_another_tokenizer_is_refused_and_its_tokens_named():
     tokenizer, other = word_tokenizer(), word_tokenizer()
     check_same_tokenizer(tokenizer, other, "somewhere")

@@ -22,11 +22,13 @@ MAY_IMPORT = {
     "losses": {"models"},
     "visualization": set(),
     "checkpoints": set(),
+    "citations": set(),
+    "onnx_export": set(),
     "evaluation": {"models", "data", "visualization"},
     "hub": {"data"},
     "trainer": {"models", "data", "losses", "hub"},
     "recipes": {"models", "trainer"},
-    "model_card": {"data", "evaluation", "recipes", "hub"},
+    "model_card": {"data", "evaluation", "recipes", "hub", "citations"},
     "runs": {"models", "data", "trainer", "recipes", "checkpoints", "evaluation", "model_card"},
 }
 # What of `models` the parts that never see a model may read: integers about documents, no network and no config.

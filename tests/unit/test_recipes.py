@@ -178,6 +178,14 @@ def test_what_transformers_refuses_is_told_as_a_recipe_error(load):
         ("data: 3", "section data must hold keys and values, found 3"),
         ("dat: {}", "unknown section 'dat'; did you mean 'data'?"),
         ("data: {train: [a], train: [b]}", "the key 'train' stands twice"),
+        ("a: &x [1]\nb: *x", "*x is an alias"),
+        ("a: &x [*x]", "*x is an alias"),
+        ("[" * 1500, "is no YAML file"),
+        ("#" * 100_001, "100001 characters are no recipe"),
+        ("data: {num_proc: 2001-99-99}", "is no YAML file"),
+        ("data: {num_proc: " + "9" * 5000 + "}", "is no YAML file"),
+        ("a: !!python/object/apply:os.getcwd []", "is no YAML file"),
+        ("a: !!binary x", "is no YAML file"),
         ("data: {train: [a], target_language: fr}", "data.source_language is missing"),
     ],
 )
@@ -188,6 +196,14 @@ def test_a_bad_file_is_named_with_the_reason(tmp_path, text, message):
         Recipe.load(path)
     assert str(path) in str(error.value)
     assert message in str(error.value)
+
+
+@pytest.mark.parametrize("value", ["2001-99-99", "[" * 1500, "!!python/name:os.system", "*x", "0x_"])
+def test_a_bad_value_on_the_command_line_is_named(tmp_path, value):
+    path = tmp_path / "good.yaml"
+    path.write_text("data: {train: [a], source_language: en, target_language: fr}", encoding="utf-8")
+    with pytest.raises(RecipeError, match=r"command line: the value of data.num_proc is no YAML"):
+        Recipe.load(path, [f"--data.num_proc={value}"])
 
 
 def test_an_absent_file_is_named(tmp_path):

@@ -12,7 +12,6 @@
 Texts stay as they are: Voita's are tokenised, and a model of untokenised text needs them otherwise.
 """
 
-import json
 import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -21,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from .contrastive_sets import ContrastiveExample, read_contrastive_set, read_lines
-from .corpus_files import CorpusError
+from .corpus_files import CorpusError, parse_json
 
 logger = logging.getLogger(__name__)
 
@@ -333,11 +332,7 @@ def _naming(path: str | Path, place: str) -> Iterator[None]:
 
 def _json_of(path: str | Path, kind: type, description: str) -> Any:
     """The content of a JSON file; CorpusError unless it is of the kind."""
-    text = "\n".join(text for _, text in read_lines(path))
-    try:
-        content = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise CorpusError(path, error.lineno, "not JSON", f"{error.msg} at column {error.colno}") from error
+    content = parse_json(path, None, "\n".join(text for _, text in read_lines(path)))
     if not isinstance(content, kind):
         raise CorpusError(path, None, f"not {description}", f"got {type(content).__name__}")
     return content

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .corpus_files import CorpusError
+from .corpus_files import CorpusError, parse_json
 
 _STRING_LISTS = ("source_context", "target_context", "targets", "expected_words", "wrong_words")
 _OPTIONAL = ("distance", "expected_words", "wrong_words")
@@ -138,10 +138,7 @@ def read_lines(path: str | Path) -> Iterator[tuple[int, str]]:
 
 
 def _parsed(path: str | Path, line: int, text: str) -> ContrastiveExample:
-    try:
-        content = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise CorpusError(path, line, "not JSON", f"{error.msg} at column {error.colno}") from error
+    content = parse_json(path, line, text)
     if not isinstance(content, dict):
         raise CorpusError(path, line, "not a JSON object", f"got {type(content).__name__}")
     names = [field.name for field in dataclasses.fields(ContrastiveExample)]

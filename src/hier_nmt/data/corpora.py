@@ -9,7 +9,6 @@ Lines end at "\\n" (or "\\r\\n") only: other line separators of Unicode occur in
 ".gz" are read through gzip.
 """
 
-import json
 import logging
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,7 +19,7 @@ from typing import Any
 
 import datasets
 
-from .corpus_files import CorpusError, read_lines
+from .corpus_files import CorpusError, parse_json, read_lines
 from .documents import ParallelDocument, SentencePair
 from .formats.reading import read_aligned_file, read_paired_files
 from .formats.registry import PAIRED_FORMATS
@@ -67,9 +66,9 @@ def read_json_lines(
             yield text
         elif text.strip():
             try:
-                yield _json_document(json.loads(text), source_language, target_language)
-            except json.JSONDecodeError as error:
-                yield CorpusError(path, line, "not JSON", f"{error.msg} at column {error.colno}")
+                yield _json_document(parse_json(path, line, text), source_language, target_language)
+            except CorpusError as error:
+                yield error
             except _BadDocument as error:
                 yield CorpusError(path, line, *error.args)
 

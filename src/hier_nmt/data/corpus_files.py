@@ -7,10 +7,13 @@ Lines end at "\\n" (or "\\r\\n") only: other line separators of Unicode occur in
 """
 
 import gzip
+import json
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+MAX_DETAIL = 1000
 
 
 class CorpusError(ValueError):
@@ -20,6 +23,8 @@ class CorpusError(ValueError):
     """
 
     def __init__(self, file: str | Path, line: int | None, kind: str, detail: str = "") -> None:
+        # A detail may show what stands in the file, and a line can be as long as one.
+        detail = detail if len(detail) <= MAX_DETAIL else f"{detail[:MAX_DETAIL]}..."
         self.file, self.line, self.kind, self.detail = str(file), line, kind, detail
         place = self.file if line is None else f"{self.file}:{line}"
         super().__init__(f"{place}: {kind}" + (f": {detail}" if detail else ""))
@@ -55,6 +60,36 @@ def read_lines(path: str | Path) -> Iterator[tuple[int, str | CorpusError]]:
                 yield line, _decode(path, line, content)
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise CorpusError(path, line + 1, "broken gzip file", str(error)) from error
+
+
+def parse_json(path: str | Path, line: int | None, text: str) -> Any:
+    """The value that a JSON text stands for; `line` is where it stands in the file, None if it is the whole file.
+
+    Raises:
+        CorpusError: it is no JSON, or JSON of which something would be lost: an object with the same key twice, half of
+            a surrogate pair, nesting or numbers that Python does not read.
+    """
+    try:
+        content = json.loads(text, object_pairs_hook=_object_without_duplicates)
+        if "\\u" in text:
+            json.dumps(content, ensure_ascii=False).encode("utf-8")
+    except json.JSONDecodeError as error:
+        place = error.lineno if line is None else line
+        raise CorpusError(path, place, "not JSON", f"{error.msg} at column {error.colno}") from error
+    except UnicodeEncodeError as error:
+        detail = f"\\u{ord(error.object[error.start]):04x} stands without its other half"
+        raise CorpusError(path, line, "half a character", detail) from error
+    except (RecursionError, ValueError) as error:
+        raise CorpusError(path, line, "not JSON that can be read", str(error)) from error
+    return content
+
+
+def _object_without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    content = dict(pairs)
+    if len(content) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise ValueError(f"the key {next(key for key in keys if keys.count(key) > 1)!r} stands twice")
+    return content
 
 
 def _decode(path: Path, line: int, content: bytes) -> str | CorpusError:

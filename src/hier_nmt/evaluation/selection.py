@@ -49,7 +49,7 @@ def read_annotated_documents(path: str | Path) -> Iterator[AnnotatedDocument]:
                 item = json.loads(line)
                 paragraphs = [(paragraph["en"], paragraph["fr"]) for paragraph in item["paragraphs"]]
                 ambiguities = [(one["sentence"], one["decided_by"]) for one in item["annotations"]]
-            except (ValueError, KeyError, TypeError) as error:
+            except (ValueError, KeyError, TypeError, RecursionError) as error:
                 raise ValueError(f"{path}, line {number}: no annotated document ({error!r})") from None
             source, target = ([text for pair in paragraphs for text in pair[side]] for side in (0, 1))
             ends = [index == len(english) - 1 for english, _ in paragraphs for index in range(len(english))]

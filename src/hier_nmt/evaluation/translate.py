@@ -109,8 +109,12 @@ def read_translations(path: str | Path, documents: Sequence[ParallelDocument]) -
     """
     if not Path(path).is_file():
         raise FileNotFoundError(f"there is no file of translations {path}")
-    lines = [json.loads(line) for line in Path(path).read_text(encoding="utf-8").splitlines() if line.strip()]
-    if not lines or lines[0].get("format") != FILE_FORMAT:
+    try:
+        # Other line separators of Unicode stand inside of translations.
+        lines = [json.loads(line) for line in Path(path).read_bytes().split(b"\n") if line.strip()]
+    except (ValueError, RecursionError) as error:
+        raise ResumeError(f"{path} is no file of translations ({error})") from error
+    if not lines or not isinstance(lines[0], dict) or lines[0].get("format") != FILE_FORMAT:
         raise ResumeError(f"{path} is no file of translations")
     if len(lines) - 1 != len(documents):
         raise ResumeError(f"{path} holds {len(lines) - 1} documents, the corpus {len(documents)}")

@@ -11,7 +11,7 @@ from typing import Any, Unpack
 
 import torch
 from torch import nn
-from transformers import GenerationMixin, PreTrainedModel
+from transformers import GenerationMixin
 from transformers import initialization as init
 from transformers.cache_utils import Cache, DynamicCache, EncoderDecoderCache
 from transformers.modeling_outputs import BaseModelOutput, BaseModelOutputWithPastAndCrossAttentions
@@ -33,6 +33,7 @@ from .model_outputs import (
 )
 from .multi_head_attention import AttentionInputs, MultiHeadAttention, kept_with_cache
 from .positions import POSITION_ENCODINGS
+from .safetensors_model import SafetensorsModel
 from .sentence_encoder import SentenceEncoder
 from .target_labels import shift_tokens_right
 from .transformer_layers import (
@@ -61,7 +62,7 @@ def is_dropped(module: nn.Module, probability: float) -> bool:
     return module.training and probability > 0.0 and torch.rand([]).item() < probability
 
 
-class HierNMTPreTrainedModel(PreTrainedModel):
+class HierNMTPreTrainedModel(SafetensorsModel):
     """What all HierNMT models share: configuration class, initialisation and abilities."""
 
     config: HierNMTConfig

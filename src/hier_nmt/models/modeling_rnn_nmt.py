@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 from torch import nn
-from transformers import GenerationMixin, PreTrainedModel
+from transformers import GenerationMixin
 from transformers import initialization as init
 from transformers.cache_utils import Cache
 from transformers.modeling_outputs import (
@@ -26,10 +26,11 @@ from .configuration_rnn_nmt import RNNNMTConfig
 from .cross_entropy import mean_cross_entropy
 from .recurrent_cache import DecoderState, RecurrentCache
 from .recurrent_layers import RNN_TYPES, last_states, recurrent_layers, run_over_tokens, take_step
+from .safetensors_model import SafetensorsModel
 from .target_labels import shift_tokens_right
 
 
-class RNNNMTPreTrainedModel(PreTrainedModel):
+class RNNNMTPreTrainedModel(SafetensorsModel):
     """What all RNNNMT models share: configuration class, initialisation and abilities."""
 
     config: RNNNMTConfig

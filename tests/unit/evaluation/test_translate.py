@@ -7,7 +7,7 @@ import torch
 from word_translation import WordTranslator
 
 from hier_nmt.data.documents import ParallelDocument, SentencePair
-from hier_nmt.evaluation.translate import ResumeError, translate_documents
+from hier_nmt.evaluation.translate import ResumeError, read_translations, translate_documents
 from hier_nmt.models.working_documents import DecodingStatistics
 
 SOURCES = [[["a.", "b."], ["c."]], [["d."]], [["e.", "f."]], [["g."]]]
@@ -165,3 +165,17 @@ def test_the_bar_counts_sentences(tmp_path, capsys) -> None:
     assert "7/7" in capsys.readouterr().err
     translate_documents(model, model.tokenizer, SOURCES, output_file=tmp_path / "out.jsonl")
     assert "7/7" in capsys.readouterr().err
+
+
+def test_finished_translations_are_read_whatever_separators_stand_in_them(tmp_path) -> None:
+    documents = parallel(SOURCES)
+    path = tmp_path / "translations.jsonl"
+    model = WordTranslator()
+    assert translate(model, documents, "sentence", output_file=path) == EXPECTED
+    assert read_translations(path, documents) == EXPECTED
+    # U+2028 and U+0085 end lines for `str.splitlines`, and are written as they are.
+    path.write_text(path.read_text(encoding="utf-8").replace("A .", "A\u2028\u0085."), encoding="utf-8")
+    assert read_translations(path, documents)[0] == [["A\u2028\u0085.", "B ."], ["C ."]]
+    path.write_text("{")
+    with pytest.raises(ResumeError, match="is no file of translations"):
+        read_translations(path, documents)

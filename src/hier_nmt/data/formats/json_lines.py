@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ..corpus_files import CorpusError, read_bytes
+from ..corpus_files import CorpusError, parse_json, read_bytes
 from ..documents import ParallelDocument
 from ..text_files import decode_text
 from .document_file import DocumentFile, Translations, Unit, UnitDocument
@@ -67,10 +67,7 @@ class JsonLinesFile(DocumentFile):
 
 
 def _checked(path: str | Path, line: int, text: str, language: str) -> dict[str, Any]:
-    try:
-        content = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise CorpusError(path, line, "not JSON", f"{error.msg} at column {error.colno}") from error
+    content = parse_json(path, line, text)
     if not isinstance(content, dict) or "id" not in content or not isinstance(content.get("paragraphs"), list):
         raise CorpusError(path, line, "no document", 'a document is an object with "id" and a list "paragraphs"')
     for number, paragraph in enumerate(content["paragraphs"], start=1):

@@ -150,7 +150,8 @@ def _read_heads(path: Path, num_lines: int) -> list[int]:
         raise CorpusError(path, None, "no .heads file", f"there is no {names} beside it")
     heads: list[int] = []
     for number, line in enumerate(decode_text(read_bytes(heads_path), heads_path).splitlines(), start=1):
-        if not line.strip().isdecimal():
+        # Python reads no integers of thousands of digits.
+        if not line.strip().isdecimal() or len(line) > 20:
             raise CorpusError(heads_path, number, "not a line number", repr(line))
         heads.append(int(line))
         if len(heads) > 1 and heads[-1] <= heads[-2]:

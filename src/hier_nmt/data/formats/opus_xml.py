@@ -8,7 +8,10 @@ them.
 """
 
 import gzip
+import lzma
+import struct
 import zipfile
+import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -31,6 +34,11 @@ from .xml_files import (
     valid_text,
     xml_bytes,
 )
+
+# What reading a broken, encrypted or unknown archive can lead to.
+_ARCHIVE_ERRORS = (
+    zipfile.BadZipFile, RuntimeError, EOFError, OSError, ValueError, struct.error, zlib.error, lzma.LZMAError,
+)  # fmt: skip
 
 
 class OpusXmlFile(DocumentFile):
@@ -159,7 +167,7 @@ class _Documents:
         for folder in self._folders:
             for path in (folder / name, folder / plain):
                 # A name that leads out of the corpus is no name of a document.
-                if path.is_file() and path.resolve().is_relative_to(folder.resolve()):
+                if _is_file(path) and path.resolve().is_relative_to(folder.resolve()):
                     return OpusXmlFile(path, parse_xml(path)).sentences_by_id()
         for archive in self._archives:
             content = archive.content(plain)
@@ -181,17 +189,28 @@ class _Archive:
             with zipfile.ZipFile(path) as archive:
                 for name in archive.namelist():
                     self._names.setdefault(name.removesuffix(".gz").rpartition("/")[2], []).append(name)
-        except zipfile.BadZipFile as error:
+        except _ARCHIVE_ERRORS as error:
             raise CorpusError(path, None, "broken zip archive", str(error)) from error
 
     def content(self, wanted: str) -> bytes | None:
         """The content of the file whose path in the archive ends in the name."""
         for name in self._names.get(wanted.rpartition("/")[2], []):
             if f"/{name}".removesuffix(".gz").endswith(f"/{wanted}"):
-                with zipfile.ZipFile(self.path) as archive:
-                    content = archive.read(name)
-                return gzip.decompress(content) if name.endswith(".gz") else content
+                try:
+                    with zipfile.ZipFile(self.path) as archive:
+                        content = archive.read(name)
+                    return gzip.decompress(content) if name.endswith(".gz") else content
+                except _ARCHIVE_ERRORS as error:
+                    raise CorpusError(self.path, None, "broken zip archive", f"{name}: {error}") from error
         return None
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:
+        # A name so long that no file can have it.
+        return False
 
 
 def _text(sentence: Element) -> str:

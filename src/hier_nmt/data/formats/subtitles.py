@@ -17,7 +17,8 @@ from .document_file import DocumentFile, Translations, Unit, UnitDocument
 from .tag_places import tag_places
 
 _TIMES = re.compile(
-    r"\s*(\d+):([0-5]?\d):([0-5]?\d)[,.](\d{1,3})\s*-->\s*(\d+):([0-5]?\d):([0-5]?\d)[,.](\d{1,3})(?:\s.*)?\s*"
+    r"\s*(\d{1,6}):([0-5]?\d):([0-5]?\d)[,.](\d{1,3})\s*-->\s*"
+    r"(\d{1,6}):([0-5]?\d):([0-5]?\d)[,.](\d{1,3})(?:\s.*)?\s*"
 )
 _TAG = re.compile(r"</?[a-zA-Z][^<>]*>|\{\\[^{}]*\}")
 _NEW_SPEAKER = re.compile(r"\s*[-–—]\s*")

@@ -161,11 +161,18 @@ def _old_places(unit: Element) -> Iterator[_Place]:
     marks = [] if segmented is None else list(_segment_marks(segmented))
     known = {} if target is None else {mark.get("mid"): mark for mark in _segment_marks(target)}
     # Somebody may have translated the unit as a whole.
-    if not marks or (target is not None and not known and _text(target)):
+    if not _are_told_apart(marks) or (target is not None and not known and _text(target)):
         yield _Place(source, target, partial(_new_old_target, unit, source))
         return
     for mark in marks:
         yield _Place(mark, known.get(mark.get("mid")), partial(_target_mark, unit, segmented, mark))
+
+
+def _are_told_apart(marks: Sequence[Element]) -> bool:
+    """Whether there are marks of segments, each with a name of its own and none inside of another."""
+    names = {mark.get("mid") for mark in marks}
+    is_nested = any(parent in marks for mark in marks for parent in mark.iterancestors())
+    return bool(marks) and len(names) == len(marks) and None not in names and not is_nested
 
 
 def _segment_marks(element: Element) -> Iterable[Element]:
@@ -190,7 +197,8 @@ def _target_mark(unit: Element, segmented: Element, mark: Element) -> Element:
         target.extend(etree.fromstring(etree.tostring(segmented)))
         for copied in _segment_marks(target):
             clear(copied)
-    return next(one for one in _segment_marks(target) if one.get("mid") == mark.get("mid"))
+    found = next((one for one in _segment_marks(target) if one.get("mid") == mark.get("mid")), None)
+    return etree.SubElement(target, mark.tag, dict(mark.attrib)) if found is None else found
 
 
 def _new_places(unit: Element) -> Iterator[_Place]:

@@ -25,7 +25,8 @@ def parse_xml(path: str | Path) -> Any:
     """The element tree of a file. Entities are not expanded, external files and the network not touched.
 
     Raises:
-        CorpusError: the file is empty, not well-formed, not in the encoding it declares, or declares entities.
+        CorpusError: the file is empty, not well-formed, not in the encoding it declares, or declares entities or uses
+            those of a DTD.
     """
     return parse_xml_content(read_bytes(path), path)
 
@@ -43,6 +44,10 @@ def parse_xml_content(content: bytes, path: str | Path) -> Any:
         raise CorpusError(
             path, None, "entity declarations", f"{', '.join(map(repr, names[:3]))}: they are not expanded"
         )
+    # A file that names a DTD may use its entities; they would come out as nothing.
+    used = next(tree.iter(etree.Entity), None)
+    if used is not None:
+        raise CorpusError(path, line_of(used), "entity of a DTD", f"&{used.name}; is not expanded: write the character")
     return tree
 
 

@@ -184,6 +184,15 @@ def test_entities_are_not_expanded(tmp_path, name) -> None:
 
 
 @pytest.mark.parametrize("name", ["tmx", "xliff", "wmt-xml", "opus-xml"])
+def test_entities_of_a_dtd_are_not_lost_in_silence(tmp_path, name) -> None:
+    path = written(tmp_path, name)[0]
+    root = path.read_text().partition("?>")[2].replace(">", ">\n&nbsp;", 1)
+    path.write_text('<!DOCTYPE x SYSTEM "x.dtd">' + root)
+    with pytest.raises(CorpusError, match=r"corpus.*entity of a DTD: &nbsp; is not expanded: write the character"):
+        list(read_documents([path], name, "en", "fr"))
+
+
+@pytest.mark.parametrize("name", ["tmx", "xliff", "wmt-xml", "opus-xml"])
 def test_another_root_is_named(tmp_path, name) -> None:
     path = tmp_path / "a.xml"
     path.write_text("<html/>")

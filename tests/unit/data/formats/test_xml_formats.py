@@ -1,5 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
+import gzip
 import zipfile
 
 import pytest
@@ -113,6 +114,33 @@ def test_a_unit_without_translation_is_named(file) -> None:
         list(read_documents([file(TMX)], "tmx", "en", "fr"))
     documents = list(read_documents([file(TMX)], "tmx", "en", "fr", skip_bad=True))
     assert [item.source_sentences for item in documents] == [["Yes."], ["No."]]
+
+
+def test_a_unit_of_which_a_part_is_translated_gets_the_other_part(file) -> None:
+    half = """<xliff version="1.2"><file original="a"><body><trans-unit id="1"><source>One. Two.</source>
+<seg-source><mrk mtype="seg" mid="0">One.</mrk> <mrk mtype="seg" mid="1">Two.</mrk></seg-source>
+<target><mrk mtype="seg" mid="0">Un.</mrk></target></trans-unit></body></file></xliff>"""
+    found = XliffFile.read(file(half), "en", "fr")
+    assert [unit.is_translated for unit in found.documents[0].units] == [True, False]
+    again = XliffFile.read(file(found.translated([["Un.", "Deux."]]).decode(), "b.xlf"), "en", "fr")
+    assert [unit.target for unit in again.documents[0].units] == ["Un.", "Deux."]
+
+
+@pytest.mark.parametrize(
+    "marks",
+    [
+        '<mrk mtype="seg" mid="0">One.</mrk> <mrk mtype="seg" mid="0">Two.</mrk>',
+        '<mrk mtype="seg">One.</mrk> <mrk mtype="seg">Two.</mrk>',
+        '<mrk mtype="seg" mid="0">One. <mrk mtype="seg" mid="1">Two.</mrk></mrk>',
+    ],
+)
+def test_a_unit_whose_segments_are_not_told_apart_is_translated_as_a_whole(file, marks) -> None:
+    text = f"""<xliff version="1.2"><file original="a"><body><trans-unit id="1"><source>One. Two.</source>
+<seg-source>{marks}</seg-source></trans-unit></body></file></xliff>"""
+    found = XliffFile.read(file(text), "en", "fr")
+    assert [unit.source for unit in found.documents[0].units] == ["One. Two."]
+    assert b"<target state=" in found.translated([["Un. Deux."]])
+    assert b">Un. Deux.</target>" in found.translated([["Un. Deux."]])
 
 
 def test_xliff_1_keeps_tags_segments_and_what_is_not_to_be_translated(file) -> None:
@@ -252,3 +280,43 @@ def test_broken_alignments_are_named(tmp_path, file, alignment, message) -> None
 def test_an_alignment_file_has_nothing_to_translate(file) -> None:
     with pytest.raises(CorpusError, match="an alignment file: it has no text"):
         OpusXmlFile.read(file(ALIGNMENT), "en", "fr")
+
+
+@pytest.mark.parametrize("damage", ["cut off", "not gzip", "encrypted", "no archive"])
+def test_a_broken_archive_is_named(tmp_path, file, damage) -> None:
+    path = file(ALIGNMENT)
+    for language, content in (("en", OPUS_EN), ("fr", OPUS_FR)):
+        with zipfile.ZipFile(tmp_path / f"{language}.zip", "w") as archive:
+            archive.writestr(
+                f"raw/{language}/a.xml.gz", content if damage == "not gzip" else gzip.compress(content.encode())
+            )
+    whole = (tmp_path / "en.zip").read_bytes()
+    if damage == "cut off":
+        (tmp_path / "en.zip").write_bytes(whole[:60] + bytes(20) + whole[80:])
+    elif damage == "encrypted":
+        # Bit 0 of the flags, in the header of the file and in the list at the end.
+        place = whole.index(b"PK\x01\x02")
+        changed = bytearray(whole)
+        changed[6] |= 1
+        changed[place + 8] |= 1
+        (tmp_path / "en.zip").write_bytes(changed)
+    elif damage == "no archive":
+        (tmp_path / "en.zip").write_bytes(whole[:50])
+    with pytest.raises(CorpusError, match=r"en.zip: broken zip archive"):
+        list(read_documents([path], "opus-xml", "en", "fr"))
+
+
+def test_names_in_archives_and_alignments_lead_nowhere_else(tmp_path, file) -> None:
+    outside = tmp_path / "outside.xml"
+    outside.write_text(OPUS_EN)
+    corpus = tmp_path / "a" / "b"
+    corpus.mkdir(parents=True)
+    with zipfile.ZipFile(corpus / "en.zip", "w") as archive:
+        archive.writestr("../../escaped.xml", OPUS_EN)
+        archive.writestr("/escaped.xml", OPUS_EN)
+    for name in ("../../outside.xml", str(outside), "../../../etc/passwd", "9" * 5000):
+        path = corpus / "corpus.xml"
+        path.write_text(ALIGNMENT.replace("en/a.xml.gz", name))
+        with pytest.raises(CorpusError, match="missing document"):
+            list(read_documents([path], "opus-xml", "en", "fr"))
+    assert sorted(one.name for one in tmp_path.rglob("*") if one.is_file()) == ["corpus.xml", "en.zip", "outside.xml"]

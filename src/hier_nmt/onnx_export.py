@@ -1,0 +1,277 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""A trained model as two ONNX graphs, an encoder and a decoding step with cache, and greedy decoding with them.
+
+The encoder's graph gives the keys and values that the decoder's cross-attention reads, projected once; the decoder's
+takes the newest target token and the keys and values of those before, and gives logits and the longer cache.
+
+Dimensions: B batch, S source tokens, L target tokens written so far, H heads, E head width, V vocabulary.
+"""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+from transformers import PreTrainedModel
+from transformers.cache_utils import DynamicCache, EncoderDecoderCache
+
+try:
+    import onnx
+    import onnxruntime
+    from onnxruntime.quantization import QuantType, quantize_dynamic
+except ImportError:
+    onnxruntime = None
+
+ENCODER_FILE = "encoder.onnx"
+DECODER_FILE = "decoder.onnx"
+SETTINGS_FILE = "onnx.json"
+_DENSE = ("document", "sentence")
+_SPECIAL_IDS = ("pad_token_id", "eos_token_id", "decoder_start_token_id", "sep_token_id", "par_token_id")
+_NO_ONNX = "exporting needs onnx, onnxscript and onnxruntime: pip install 'hier_nmt[export]'"
+
+
+class ExportError(ValueError):
+    """A model that has no ONNX form; the message says why."""
+
+
+class EncoderGraph(nn.Module):
+    """The encoder, and the projections of its states that the decoder's layers read."""
+
+    def __init__(self, model: Any) -> None:
+        super().__init__()
+        self.encoder = model.model.encoder
+        self.attentions = nn.ModuleList(layer.encoder_attn for layer in model.model.decoder.layers)
+
+    def forward(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        """Keys and values [B, H, S, E] of each decoder layer in turn, of source tokens and their mask [B, S]."""
+        states = self.encoder(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
+        attentions: Any = self.attentions
+        projected = ((attention.k_proj(states), attention.v_proj(states)) for attention in attentions)
+        heads = [(attention.num_heads, attention.head_dim) for attention in attentions]
+        return tuple(
+            tensor.unflatten(-1, size).transpose(1, 2)
+            for pair, size in zip(projected, heads, strict=True)
+            for tensor in pair
+        )
+
+
+class DecoderGraph(nn.Module):
+    """One decoding step."""
+
+    output_matrix: torch.Tensor
+
+    def __init__(self, model: Any) -> None:
+        super().__init__()
+        self.decoder = model.model.decoder
+        # A matrix of its own: the quantizer stores it turned around, and the embedding is the same one in the model.
+        self.register_buffer("output_matrix", model.lm_head.weight.detach().T.clone())  # [D, V]
+
+    def forward(
+        self,
+        decoder_input_ids: torch.Tensor,
+        decoder_sentence_ids: torch.Tensor,
+        attention_mask: torch.Tensor,
+        source: list[torch.Tensor],
+        past: list[torch.Tensor],
+    ) -> tuple[torch.Tensor, ...]:
+        """Logits [B, V] of the next token, and keys and values [B, H, L, E] of each layer in turn.
+
+        Args:
+            decoder_input_ids: the newest target token [B, 1].
+            decoder_sentence_ids: numbers of the sentences of all L target tokens [B, L], 0 on padding.
+            attention_mask: of the source [B, S].
+            source: what the encoder's graph gave, [B, H, S, E] each.
+            past: what the last step gave, [B, H, L - 1, E] each.
+        """
+        cache = EncoderDecoderCache(DynamicCache(), DynamicCache())
+        for index in range(len(past) // 2):
+            cache.self_attention_cache.update(past[2 * index], past[2 * index + 1], index)
+            cache.cross_attention_cache.update(source[2 * index], source[2 * index + 1], index)
+            cache.is_updated[index] = True
+        states = self.decoder(
+            input_ids=decoder_input_ids,
+            sentence_ids=decoder_sentence_ids,
+            # Of the source's states only the number is still read.
+            encoder_hidden_states=attention_mask[..., None].to(past[0].dtype),
+            encoder_attention_mask=attention_mask,
+            past_key_values=cache,
+            use_cache=True,
+        ).last_hidden_state
+        layers: Any = cache.self_attention_cache.layers
+        return states[:, -1] @ self.output_matrix, *(
+            tensor for layer in layers for tensor in (layer.keys, layer.values)
+        )
+
+
+def check_exportable(config: Any) -> None:
+    """Raises ExportError for a network without ONNX form, with the reason."""
+    if config.model_type != "hier_nmt":
+        raise ExportError(
+            f"model_type {config.model_type!r} is not exported: only the Transformer is (hier_nmt); other families "
+            "have caches of their own"
+        )
+    slots = ("encoder_self_attention", "decoder_self_attention", "cross_attention")
+    for slot in slots:
+        kind = getattr(config, slot)
+        if kind not in _DENSE:
+            raise ExportError(
+                f"{slot}={kind!r} is not exported: it reads only the sentences that it selects, in steps whose shapes "
+                f"depend on the text, and an ONNX graph is fixed; {' and '.join(_DENSE)} attention are exported"
+            )
+    if config.context_block != "none":
+        raise ExportError(
+            f"context_block={config.context_block!r} is not exported: how many sentence encodings there are depends on "
+            "the text"
+        )
+    if config.cross_attention == "sentence":
+        raise ExportError(
+            "cross_attention='sentence' is not exported: the exported decoder is not told the sentences of the source"
+        )
+    if "paragraph" in config.structure_levels and config.position_encoding == "multi_level":
+        raise ExportError(
+            "position_encoding='multi_level' with the level 'paragraph' is not exported: the exported decoder is told "
+            "sentences, not paragraphs"
+        )
+
+
+def export_model(model: PreTrainedModel, folder: str | Path) -> Path:
+    """Writes both graphs and what decoding needs to know into the folder, and gives the folder.
+
+    Args:
+        model: in float32 on the CPU.
+        folder: is made.
+
+    Raises:
+        ExportError: this network has no ONNX form.
+        ImportError: onnx and its companions are not installed.
+    """
+    check_exportable(model.config)
+    if onnxruntime is None:
+        raise ImportError(_NO_ONNX)
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    # Other implementations choose their own way by the shapes that they see.
+    model = model.float().eval()
+    model.set_attn_implementation("eager")
+    with torch.no_grad():
+        _export_encoder(EncoderGraph(model), folder / ENCODER_FILE)
+        _export_decoder(DecoderGraph(model), model.config, folder / DECODER_FILE)
+    config: Any = model.config
+    settings = {name: getattr(config, name) for name in _SPECIAL_IDS}
+    settings |= {"num_layers": config.decoder_layers, "num_heads": config.decoder_attention_heads}
+    settings |= {"head_dim": config.d_model // config.decoder_attention_heads}
+    (folder / SETTINGS_FILE).write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
+    return folder
+
+
+def quantize_model(folder: str | Path, output: str | Path) -> Path:
+    """Writes the graphs with matrices in int8 (activations are quantized as they come), and gives the output folder."""
+    if onnxruntime is None:
+        raise ImportError(_NO_ONNX)
+    folder, output = Path(folder), Path(output)
+    output.mkdir(parents=True, exist_ok=True)
+    for name in (ENCODER_FILE, DECODER_FILE):
+        graph = onnx.load(folder / name)
+        # The shapes that the exporter wrote down are not those of the weights that the quantizer turns around.
+        del graph.graph.value_info[:]
+        quantize_dynamic(graph, output / name, weight_type=QuantType.QInt8, per_channel=True)
+    (output / SETTINGS_FILE).write_bytes((folder / SETTINGS_FILE).read_bytes())
+    return output
+
+
+class OnnxTranslator:
+    """Greedy decoding with the graphs of a folder.
+
+    Args:
+        folder: what `export_model` or `quantize_model` wrote.
+        num_threads: of the runtime.
+    """
+
+    def __init__(self, folder: str | Path, num_threads: int = 1) -> None:
+        if onnxruntime is None:
+            raise ImportError(_NO_ONNX)
+        folder = Path(folder)
+        self.settings = json.loads((folder / SETTINGS_FILE).read_text(encoding="utf-8"))
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = num_threads
+        options.log_severity_level = 3
+        self._encoder, self._decoder = (
+            onnxruntime.InferenceSession(str(folder / name), options, providers=["CPUExecutionProvider"])
+            for name in (ENCODER_FILE, DECODER_FILE)
+        )
+
+    def generate(self, sources: Sequence[Sequence[int]], max_new_tokens: int) -> list[list[int]]:
+        """The most likely token after token for each window of source ids, without the start and the end token."""
+        pad, eos = self.settings["pad_token_id"], self.settings["eos_token_id"]
+        length = max(map(len, sources))
+        input_ids = np.array([[*row, *[pad] * (length - len(row))] for row in sources], dtype=np.int64)
+        mask = np.array([[1] * len(row) + [0] * (length - len(row)) for row in sources], dtype=np.int64)
+        source = _run(self._encoder, [input_ids, mask])
+        shape = (len(sources), self.settings["num_heads"], 0, self.settings["head_dim"])
+        past = [np.zeros(shape, dtype=np.float32) for _ in range(2 * self.settings["num_layers"])]
+        newest = np.full((len(sources), 1), self.settings["decoder_start_token_id"], dtype=np.int64)
+        numbers = np.ones((len(sources), 1), dtype=np.int64)
+        written: list[list[int]] = [[] for _ in sources]
+        is_done = np.zeros(len(sources), dtype=bool)
+        for _ in range(max_new_tokens):
+            logits, *past = _run(self._decoder, [newest, numbers, mask, *source, *past])
+            chosen = np.where(is_done, pad, logits.argmax(-1))
+            is_done |= chosen == eos
+            for row, token in zip(written, chosen, strict=True):
+                if token not in (pad, eos):
+                    row.append(int(token))
+            if is_done.all():
+                break
+            numbers = self._count_on(numbers, newest[:, 0], is_done)
+            newest = chosen[:, None]
+        return written
+
+    def _count_on(self, numbers: np.ndarray, last: np.ndarray, is_done: np.ndarray) -> np.ndarray:
+        """The numbers [B, L] with those of the next tokens: behind a separator a sentence begins; padding has 0."""
+        separators = [self.settings["sep_token_id"], self.settings["par_token_id"]]
+        following = numbers[:, -1] + np.isin(last, [one for one in separators if one is not None])
+        return np.concatenate([numbers, np.where(is_done, 0, following)[:, None]], axis=1)
+
+
+def _run(session: Any, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
+    names = [one.name for one in session.get_inputs()]
+    return session.run(None, dict(zip(names, arrays, strict=True)))
+
+
+def _export_encoder(graph: EncoderGraph, path: Path) -> None:
+    ids = torch.tensor([[6, 7, 8, 9, 10], [6, 7, 8, 9, 0]])
+    batch, length = torch.export.Dim("batch"), torch.export.Dim("source_tokens")
+    axes = {0: batch, 1: length}
+    _export(graph, path, (ids, (ids > 0).long()), (axes, axes))
+
+
+def _export_decoder(graph: DecoderGraph, config: Any, path: Path) -> None:
+    num_heads = config.decoder_attention_heads
+    size = (num_heads, config.d_model // num_heads)
+    past, source = (
+        [torch.zeros(2, size[0], length, size[1]) for _ in range(2 * config.decoder_layers)] for length in (3, 5)
+    )
+    newest, numbers, mask = (
+        torch.full((2, 1), 6),
+        torch.ones(2, 4, dtype=torch.long),
+        torch.ones(2, 5, dtype=torch.long),
+    )
+    batch, source_length, past_length = (torch.export.Dim(name) for name in ("batch", "source_tokens", "past_tokens"))
+    axes = (
+        {0: batch},
+        {0: batch, 1: past_length + 1},
+        {0: batch, 1: source_length},
+        [{0: batch, 2: source_length}] * len(source),
+        [{0: batch, 2: past_length}] * len(past),
+    )
+    _export(graph, path, (newest, numbers, mask, source, past), axes)
+
+
+def _export(graph: nn.Module, path: Path, arguments: tuple[Any, ...], axes: tuple[Any, ...]) -> None:
+    torch.onnx.export(
+        graph.eval(), arguments, path, dynamo=True, dynamic_shapes=axes, external_data=False, verbose=False
+    )

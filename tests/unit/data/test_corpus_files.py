@@ -1,0 +1,45 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+import json
+
+import pytest
+
+from hier_nmt.data.contrastive_readers import read_contrastive
+from hier_nmt.data.corpora import read_documents
+from hier_nmt.data.corpus_files import CorpusError, parse_json
+from hier_nmt.data.formats.json_lines import JsonLinesFile
+
+# What Python's reader takes for JSON and loses something of, or does not answer with an error of JSON.
+BROKEN = [
+    ('{"id": "a", "id": "b"}', r"not JSON that can be read: the key 'id' stands twice"),
+    ('{"id": "\\ud83d"}', r"half a character: \\ud83d stands without its other half"),
+    ("[" * 100_000, r"not JSON that can be read"),
+    ("9" * 5000, r"not JSON that can be read: .*digits"),
+    ('{"id": ', r"not JSON: .* at column 8"),
+]
+
+
+def test_json_comes_as_it_is_with_whole_surrogate_pairs() -> None:
+    assert parse_json("a", 1, '{"a": "\\ud83d\\ude00", "b": [1, null]}') == {"a": "\U0001f600", "b": [1, None]}
+
+
+@pytest.mark.parametrize(("text", "complaint"), BROKEN)
+def test_json_of_which_a_part_would_be_lost_is_refused_with_its_place(tmp_path, text: str, complaint: str) -> None:
+    path = tmp_path / "a.json"
+    path.write_text("\n" + text)
+    with pytest.raises(CorpusError, match=rf"a.json:2: {complaint}"):
+        list(read_documents([path], "json-lines", "en", "fr"))
+    with pytest.raises(CorpusError, match=rf"a.json:2: {complaint}"):
+        JsonLinesFile.read(path, "en", "fr")
+    with pytest.raises(CorpusError, match=rf"a.json:2: {complaint}"):
+        read_contrastive([path], "json-lines")
+    with pytest.raises(CorpusError, match=rf"a.json(:2)?: {complaint}"):
+        read_contrastive([path], "voita")
+
+
+def test_a_broken_line_is_left_out_where_that_is_wanted(tmp_path) -> None:
+    path = tmp_path / "a.json"
+    good = json.dumps({"id": "a", "paragraphs": [{"en": ["A."], "fr": ["B."]}]})
+    path.write_text("\n".join([good, *(text for text, _ in BROKEN), good.replace('"a"', '"b"')]))
+    documents = list(read_documents([path], "json-lines", "en", "fr", skip_bad=True))
+    assert [item.id for item in documents] == ["a", "b"]

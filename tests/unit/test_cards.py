@@ -1,0 +1,184 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The cards in the repository: generated, valid for the Hub, and their programs run."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from huggingface_hub import ModelCard, ModelCardData
+from huggingface_hub.repocard_data import eval_results_to_model_index, model_index_to_eval_results
+from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+
+from hier_nmt.model_card import CardTexts, model_card
+
+ROOT = Path(__file__).parents[2]
+CARDS = ROOT / "model_cards"
+NAMES = sorted(path.stem for path in CARDS.glob("*.yaml"))
+SHIPPED = "hier-nmt-en-fr"
+CHECKPOINT = ROOT / "checkpoints" / SHIPPED
+SECTIONS = (
+    "Use", "Intended use", "Limits", "Training data and its terms", "Network", "Training", "Results",
+    "What the context is worth", "Citation",
+)  # fmt: skip
+every_card = pytest.mark.parametrize("name", NAMES)
+
+
+def written(name: str) -> str:
+    return (CARDS / f"{name}.md").read_text(encoding="utf-8")
+
+
+def programs(name: str) -> list[str]:
+    """The two programs of a card: with the package and without."""
+    return re.findall(r"```python\n(.*?)```", written(name), re.DOTALL)
+
+
+def model_path(name: str) -> str:
+    return CardTexts.load(CARDS / f"{name}.yaml").model_path
+
+
+def test_every_recipe_with_results_has_a_card() -> None:
+    recipes = {CardTexts.load(CARDS / f"{name}.yaml").recipe for name in NAMES}
+    results = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"training/recipes/en-fr/[\w-]+\.yaml", results))
+    assert named
+    assert named | {"training/recipes/en-fr/europarl-sentence.yaml"} <= recipes
+
+
+@every_card
+def test_the_card_is_what_is_generated(name: str) -> None:
+    texts = CardTexts.load(CARDS / f"{name}.yaml")
+    card = model_card(CHECKPOINT if name == SHIPPED else None, texts, [], CARDS / "template.md", recipes=ROOT)
+    assert str(card) == written(name), f"run python training/make_model_card.py model_cards/{name}.yaml"
+    if name == SHIPPED:
+        assert (CHECKPOINT / "README.md").read_text(encoding="utf-8") == written(name)
+
+
+@every_card
+def test_the_metadata_comes_back_from_the_hubs_own_reader(name: str) -> None:
+    data = ModelCard(written(name)).data
+    assert (data.language, data.library_name, data.pipeline_tag) == (["en", "fr"], "transformers", "translation")
+    assert data.license == "apache-2.0"
+    assert data.datasets
+    assert "document-level-translation" in data.tags
+    values = data.to_dict()
+    assert ModelCardData(**values).to_dict() == values
+    index = eval_results_to_model_index(data.model_name, data.eval_results)
+    again, results = model_index_to_eval_results(index)
+    assert (again, results) == (data.model_name, data.eval_results)
+    assert {result.metric_type for result in results} == set(data.metrics)
+    assert data.model_name in written(name)
+
+
+@every_card
+def test_every_section_stands_in_the_card_and_says_something(name: str) -> None:
+    parts = re.split(r"^## (.+)$", written(name), flags=re.MULTILINE)
+    texts = dict(zip(parts[1::2], parts[2::2], strict=True))
+    assert set(SECTIONS) <= set(texts)
+    assert all(text.strip() for text in texts.values())
+    for row in ("recipe", "seed", "steps", "hardware", "hours of training steps", "energy"):
+        assert re.search(rf"^\| {row} \| .+ \|$", texts["Training"], re.MULTILINE), row
+    assert "None" not in written(name)
+
+
+@every_card
+def test_every_result_of_a_card_has_its_signature(name: str) -> None:
+    texts = CardTexts.load(CARDS / f"{name}.yaml")
+    assert texts.results or texts.accuracies
+    for row in texts.results:
+        assert {"BLEU", "chrF"} & row.keys() <= texts.signatures.keys()
+    assert all(row["signature"].startswith(("contrastive|n:", "generative|n:")) for row in texts.accuracies)
+
+
+def test_the_results_of_the_cards_are_those_of_the_results_page() -> None:
+    page = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
+    for line in written(SHIPPED).splitlines():
+        if re.match(r"\| (hier-nmt-en-fr|sentence-level|DiscEvalMT|Europarl|controlled)", line):
+            assert line in page
+
+
+def different_programs(number: int, checkpoint: Path) -> list[str]:
+    """The programs of all cards, the model's place replaced; those that are then the same once."""
+    return list(dict.fromkeys(programs(name)[number].replace(model_path(name), str(checkpoint)) for name in NAMES))
+
+
+def test_the_programs_of_the_cards_run_with_the_package(capsys) -> None:
+    assert all(len(programs(name)) == 2 and model_path(name) in programs(name)[0] for name in NAMES)
+    for program in different_programs(0, CHECKPOINT):
+        exec(compile(program, "card", "exec"), {})
+        assert len(capsys.readouterr().out.split()) > 5
+
+
+@pytest.mark.slow
+def test_the_programs_of_the_cards_run_without_the_package(tmp_path) -> None:
+    model = AutoModelForSeq2SeqLM.from_pretrained(CHECKPOINT)
+    marked = {one: one._auto_class for one in (type(model.config), type(model))}
+    type(model.config).register_for_auto_class()
+    type(model).register_for_auto_class("AutoModelForSeq2SeqLM")
+    try:
+        model.save_pretrained(tmp_path)
+    finally:
+        for one, before in marked.items():
+            one._auto_class = before
+    AutoTokenizer.from_pretrained(CHECKPOINT).save_pretrained(tmp_path)
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    for program in different_programs(1, tmp_path):
+        command = [sys.executable, "-c", f"import sys\nsys.modules['hier_nmt'] = None\n{program}"]
+        result = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+        assert result.returncode == 0, result.stderr
+        lines = result.stdout.strip().splitlines()
+        assert len(lines) == 2
+        assert all(len(line.split()) > 3 for line in lines), lines
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        ("name: x", "needs the keys"),
+        ("- a", "needs the keys"),
+        ("a: [", "is no YAML file"),
+        ("{name: a, model_path: b, description: c, limits: d, licence: e}", "unknown key 'licence'; known are name"),
+        ("{name: a, model_path: b, description: c, limits: d, citations: [me]}", "unknown citation 'me'"),
+    ],
+)
+def test_texts_that_make_no_card_are_named(tmp_path, content: str, complaint: str) -> None:
+    path = tmp_path / "card.yaml"
+    path.write_text(content)
+    with pytest.raises(ValueError, match=rf"card.yaml.*{complaint}"):
+        CardTexts.load(path)
+
+
+def test_a_model_that_lies_elsewhere_is_known_by_its_recipe(tmp_path) -> None:
+    recipe = {
+        "data": {"source_language": "de", "target_language": "en"},
+        "training": {"seed": 7, "learning_rate": 1e-3},
+    }
+    (tmp_path / "recipe.yaml").write_text(json.dumps({**recipe, "model": {"model_type": "rnn_nmt", "rnn_type": "gru"}}))
+    rows = ({"model": "far", "corpus": "test", "decoding": "sentence", "BLEU": 12.5},)
+    texts = CardTexts("far", "runs/far", "A model.", "Small.", recipe="recipe.yaml", results=rows)
+    card = model_card(None, texts, [], CARDS / "template.md", recipes=tmp_path)
+    for line in (
+        "| recurrent layers | gru, encoder in both directions |",
+        "| seed | 7 |",
+        "| steps | unknown |",
+        "| vocabulary | unknown |",
+        "| energy | unknown |",
+        "| started from | random weights |",
+        "| far | test | sentence | unknown | 12.50 | unknown | unknown |",
+        "- BLEU: `unknown`",
+    ):
+        assert line in card.text, line
+    assert card.data.language == ["de", "en"]
+    assert card.data.tags[-1] == "rnn_nmt"
+    with pytest.raises(ValueError, match="far: without a checkpoint directory, the texts must name a recipe"):
+        model_card(None, CardTexts("far", "x", "y", "z"), [], CARDS / "template.md")
+
+
+def test_a_figure_of_attention_is_shown_where_there_is_one() -> None:
+    texts = CardTexts("a", "b", "c", "d", attention_figure="attention.png")
+    assert "![Attention of a](attention.png)" in model_card(CHECKPOINT, texts, [], CARDS / "template.md").text
+    assert "## What the model looks at" not in written(SHIPPED)
