@@ -16,8 +16,9 @@ from tqdm.auto import tqdm
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from ..data.documents import ParallelDocument
+from ..models.decoding_report import DecodingStatistics
 from ..models.document_translation import DocumentTranslator
-from ..models.working_documents import DecodingStatistics, SourceDocument, TranslatedDocument
+from ..models.working_documents import SourceDocument, TranslatedDocument
 
 logger = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ from word_translation import WordTranslator
 
 from hier_nmt.data.documents import ParallelDocument, SentencePair
 from hier_nmt.evaluation.translate import ResumeError, translate_documents
-from hier_nmt.models.working_documents import DecodingStatistics
+from hier_nmt.models.decoding_report import DecodingStatistics
 
 SOURCES = [[["a.", "b."], ["c."]], [["d."]], [["e.", "f."]], [["g."]]]
 EXPECTED = [[["A .", "B ."], ["C ."]], [["D ."]], [["E .", "F ."]], [["G ."]]]

@@ -7,9 +7,10 @@ from transformers import GenerationConfig, MarianConfig, MarianMTModel, Tokenize
 from word_translation import BOS, EOS, PAD, SEP, Sentences, WordTranslator, word_tokenizer
 
 from hier_nmt import HierNMTConfig, HierNMTForConditionalGeneration
+from hier_nmt.models.decoding_report import DecodingStatistics
 from hier_nmt.models.document_translation import STRATEGIES, DocumentTranslator
 from hier_nmt.models.long_sentences import sentence_joiner, split_long_sentence
-from hier_nmt.models.working_documents import DecodingStatistics, SourceDocument, TranslatedDocument
+from hier_nmt.models.working_documents import SourceDocument, TranslatedDocument
 
 # Two paragraphs of two sentences, a document of one, and one of three.
 DOCUMENTS = [

@@ -1,0 +1,175 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What of a sentence is not for the model: list marks, addresses, emoji, scripts that its tokenizer does not know.
+
+A sentence is parted into what stands before and behind its text, which comes back as it is, and the text. Addresses and
+symbols inside of the text are taken out and put back into the translation.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from .placed_marks import Mark, with_marks
+
+NO_LETTERS = "no letters"
+UNKNOWN_SCRIPT = "letters that the tokenizer does not know"
+
+_LIST_MARK = re.compile(r"(?:[-*+>|=~#_•·◦‣▪■●○–—―]+|\(?\d{1,3}[.)]|\(?[A-Za-z]\)|\[[ xX]?\])\s+")
+_ADDRESS = re.compile(
+    r"(?<![\w@])(?:(?:https?|ftp)://|www\.)[^\s<>\"“”«»]*[^\s<>\"“”«».,;:!?'’)\]}]"
+    r"|(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
+)
+_WHITE_SPACE = re.compile(r"\s+")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+# Typographic characters and how they are written without them, for tokenizers that only know the latter.
+_PLAIN_FORMS = {
+    **dict.fromkeys("“”„‟«»″", '"'),
+    **dict.fromkeys("‘’‚‛ʼ′‹›", "'"),
+    **dict.fromkeys("‐‑‒–—―−", "-"),
+    "…": "...",
+}
+# Belong to the emoji before them.
+_JOINERS = "\u200d\ufe0e\ufe0f\u20e3"
+
+
+class Characters(NamedTuple):
+    """Characters of some texts that the tokenizer does not know.
+
+    Attributes:
+        symbols: those that are taken out.
+        plain_forms: those that have a known form, and this form.
+    """
+
+    symbols: frozenset[str]
+    plain_forms: dict[str, str]
+
+
+class SentenceParts(NamedTuple):
+    """A sentence in parts: `before`, the text to translate without `marks`, and `behind`."""
+
+    before: str
+    core: str
+    behind: str
+    marks: tuple[Mark, ...] = ()
+
+    def around(self, translation: str) -> str:
+        """The translation of the core, with everything that is not for the model."""
+        return f"{self.before}{with_marks(self.core, self.marks, translation)}{self.behind}"
+
+
+def candidates(texts: Iterable[str]) -> set[str]:
+    """The characters of texts that are no letters, digits or white space, and the plain forms of some."""
+    found = {character for character in set().union(*texts) if _may_be_symbol(character)}
+    return found | {plain for character in found for plain in _PLAIN_FORMS.get(character, "")}
+
+
+def unknown_characters(unknown: Iterable[str]) -> Characters:
+    """What is done with characters (some of `candidates`) that a tokenizer does not know."""
+    unknown = set(unknown)
+    plain_forms = {
+        character: plain for character, plain in _PLAIN_FORMS.items() if character in unknown and not unknown & {*plain}
+    }
+    return Characters(frozenset(unknown - set(plain_forms)), plain_forms)
+
+
+def part_sentence(text: str, characters: Characters) -> SentenceParts:
+    """The parts of a sentence.
+
+    Args:
+        text: a sentence.
+        characters: what the tokenizer does not know of it.
+    """
+    spans = _kept_spans(text, characters.symbols)
+    start = _end_of_beginning(text, spans)
+    stop = _start_of_end(text, spans, start)
+    core, marks = _without(text, start, stop, spans)
+    return SentenceParts(text[:start], core, text[stop:], tuple(marks))
+
+
+def has_letters(text: str) -> bool:
+    """Whether there is anything to translate: a number or a dash alone is the same in every language."""
+    return any(map(str.isalpha, text))
+
+
+def num_letters(text: str) -> int:
+    """How many of its characters are letters."""
+    return sum(map(str.isalpha, text))
+
+
+def for_tokenizer(text: str, plain_forms: dict[str, str]) -> str:
+    """The text as a tokenizer can read it: composed characters, plain forms, single spaces, no lone surrogates."""
+    text = without_surrogates(unicodedata.normalize("NFC", text))
+    if plain_forms:
+        text = text.translate(str.maketrans(plain_forms))
+    return _WHITE_SPACE.sub(" ", text).strip()
+
+
+def without_surrogates(text: str) -> str:
+    """The text with the replacement character for each lone surrogate, which tokenizers refuse."""
+    return _SURROGATE.sub("\ufffd", text)
+
+
+def _may_be_symbol(character: str) -> bool:
+    # Marks (M) are accents of the letters before them.
+    return character in _JOINERS or (unicodedata.category(character)[0] in "SCP" and not character.isspace())
+
+
+def _kept_spans(text: str, symbols: frozenset[str]) -> list[tuple[int, int]]:
+    """Addresses and runs of unknown symbols, in order."""
+    spans = [match.span() for match in _ADDRESS.finditer(text)]
+    if not symbols.isdisjoint(text):
+        is_inside = [False] * len(text)
+        for start, stop in spans:
+            is_inside[start:stop] = [True] * (stop - start)
+        pattern = re.compile(f"[{re.escape(''.join(sorted(symbols)))}]+")
+        spans += [span for span in (match.span() for match in pattern.finditer(text)) if not is_inside[span[0]]]
+    return sorted(spans)
+
+
+def _end_of_beginning(text: str, spans: Sequence[tuple[int, int]]) -> int:
+    """Where the text to translate begins."""
+    ends = dict(spans)
+    start = 0
+    while start < len(text):
+        mark = _LIST_MARK.match(text, start)
+        end = mark.end() if mark else ends.get(start, start + text[start].isspace())
+        if end == start:
+            break
+        start = end
+    return start
+
+
+def _start_of_end(text: str, spans: Sequence[tuple[int, int]], start: int) -> int:
+    """Where the text to translate ends; it begins at `start`."""
+    starts = {stop: begin for begin, stop in spans}
+    stop = len(text)
+    while stop > start:
+        begin = starts.get(stop, stop - text[stop - 1].isspace())
+        if begin == stop or begin < start:
+            break
+        stop = begin
+    return stop
+
+
+def _without(text: str, start: int, stop: int, spans: Sequence[tuple[int, int]]) -> tuple[str, list[Mark]]:
+    """The text from `start` to `stop` without the spans inside, and these as marks in it."""
+    core, position = "", start
+    marks = []
+    for begin, end in spans:
+        if begin < start or end > stop:
+            continue
+        core += text[position:begin]
+        position = end
+        if not _is_spelling(text, begin, end):
+            if core[-1:].isspace() and text[end : end + 1].isspace():
+                position += 1
+            marks.append(Mark(len(core), text[begin:end], "whole"))
+    return core + text[position:stop], marks
+
+
+def _is_spelling(text: str, begin: int, end: int) -> bool:
+    """Whether this is something invisible inside of a word, such as a soft hyphen: it goes with the word."""
+    is_invisible = all(unicodedata.category(character) in ("Cf", "Cc") for character in text[begin:end])
+    return is_invisible and text[begin - 1 : begin].isalnum() and text[end : end + 1].isalnum()
