@@ -88,7 +88,8 @@ class DocumentLayout:
     Attributes:
         source: the text.
         slots: the sentences, in order, none over another.
-        joiner: what the target language writes between sentences that have nothing between them in the source.
+        joiner: what the target language writes between sentences that have nothing between them in the source,
+            unless both stay as they are.
     """
 
     source: str
@@ -105,12 +106,14 @@ class DocumentLayout:
     def placed(self, translations: Iterable[str]) -> Iterator[PlacedSentence]:
         """The translated sentences, each as soon as its translation is there; joined they are the translated text."""
         previous = SentenceSlot(0, 0, "", 0)
+        was_copied = True
         for slot, translation in zip(self.slots, translations, strict=True):
             between = self.source[previous.stop : slot.start]
-            if not between and previous.text and slot.text:
+            is_copied = translation == slot.text
+            if not between and previous.text and slot.text and not (was_copied and is_copied):
                 between = self.joiner
             yield PlacedSentence(slot.text, self._written(slot, translation), between, slot.paragraph)
-            previous = slot
+            previous, was_copied = slot, is_copied
         if rest := self.source[previous.stop :]:
             yield PlacedSentence("", "", rest, previous.paragraph)
 
