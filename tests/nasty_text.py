@@ -26,7 +26,8 @@ NASTY_TEXTS = {
     "white space": " \u00a0\u3000\t a  b   c      d\u202f! \u2003 \n \n",
     "combining": "e\u0301 a\u0308 n\u0303 a\u20d7 Z\u0351\u036b\u0343 a.",
     "html": "<p class='x'>a <b>b</b> c<br>d &amp; e</p><!-- f --><script>g < h</script><pre> i </pre><![foo[ j ]]> < k",
-    "markdown": "a *b* `c d` [e](f 'g') ![h](i)\n> j\n> k\n\n- l\n  m\n\n```\nn\n```\n| o | p |\n|---|---|\n| q\\|r | s |\n",
+    "markdown": "a *b* `c d` [e](f 'g') ![h](i)\n> j\n> k\n\n- l\n  m\n\n```\nn\n```\n"
+    "| o | p |\n|---|---|\n| q\\|r | s |\n",
     "one word": "a" * 3000,
     "no sentence end": "a b c d e " * 200,
     "repetition": "no " * 60 + ".",

@@ -59,6 +59,7 @@ class RunBuilder:
         for index, character in enumerate(text):
             if character in " \t\n\r\f\v":
                 character = " "
+                self._note_space()
                 if not self.characters or self.characters[-1] in " \n":
                     continue
             self._append(character, start + index if is_literal else start, start + index + 1 if is_literal else stop)
@@ -69,7 +70,12 @@ class RunBuilder:
 
     def add_mark(self, text: str, kind: str) -> None:
         """Adds markup at the end of the text so far."""
-        self.marks.append(Mark(len(self.characters), text, kind))  # type: ignore[arg-type]
+        before = kind == "whole" and self.characters[-1:] == [" "]
+        self.marks.append(Mark(len(self.characters), text, kind, before))  # type: ignore[arg-type]
+
+    def _note_space(self) -> None:
+        if self.marks and self.marks[-1].kind == "whole" and self.marks[-1].position == len(self.characters):
+            self.marks[-1] = self.marks[-1]._replace(space_behind=True)
 
     def _append(self, character: str, start: int, stop: int) -> None:
         self.characters.append(character)

@@ -134,7 +134,8 @@ class DocumentTranslator:
         """
         (working,) = self._prepared([document])
         jobs = {job.first: job for job in self._jobs(working)}
-        while (index := working.next_index()) is not None:
+        first = 0 if self.strategy == "prefix" else working.first
+        while (index := working.next_index(first)) is not None:
             if index >= working.first:
                 yield from working.ready(index)
             with self.generator.inference():
@@ -212,10 +213,9 @@ class DocumentTranslator:
 
     def _translate_long_sentences(self, places: list[Place]) -> None:
         """Sentences longer than the limit, cut into pieces that are decoded alone."""
-        # Blocks leave out context that is long; other windows but those of `prefix` hold what it happens to be.
-        wanted = [
-            (document, index) for document, index in places if self.strategy == "prefix" or index >= document.first
-        ]
+        # Only `prefix` reads the translation of context.
+        first = [0 if self.strategy == "prefix" else document.first for document, _ in places]
+        wanted = [place for place, least in zip(places, first, strict=True) if place[1] >= least]
         limits = self._sentence_limits()
         if limits is None or not wanted:
             return

@@ -30,6 +30,7 @@ _PLAIN_FORMS = {
     **dict.fromkeys("‐‑‒–—―−", "-"),
     "…": "...",
 }
+_CLOSING = ".,;:!?)]}"
 # Belong to the emoji before them.
 _JOINERS = "\u200d\ufe0e\ufe0f\u20e3"
 
@@ -163,9 +164,12 @@ def _without(text: str, start: int, stop: int, spans: Sequence[tuple[int, int]])
         core += text[position:begin]
         position = end
         if not _is_spelling(text, begin, end):
-            if core[-1:].isspace() and text[end : end + 1].isspace():
+            before, behind = core[-1:].isspace(), text[end : end + 1].isspace()
+            if before and behind:
                 position += 1
-            marks.append(Mark(len(core), text[begin:end], "whole"))
+            elif before and text[end] in _CLOSING:
+                core = core.rstrip()
+            marks.append(Mark(len(core), text[begin:end], "whole", before, behind))
     return core + text[position:stop], marks
 
 

@@ -11,11 +11,19 @@ _WORD = re.compile(r"\w+(?:['’-]\w+)*")
 
 
 class Mark(NamedTuple):
-    """What is taken out of a text at a position: an opening or closing tag, or something that stands for itself."""
+    """What is taken out of a text at a position: an opening or closing tag, or something that stands for itself, which
+    keeps a space before and behind it."""
 
     position: int
     text: str
-    kind: Literal["open", "close", "whole"]
+    kind: Literal["open", "close", "whole"] = "whole"
+    space_before: bool = False
+    space_behind: bool = False
+
+    @property
+    def stands_behind(self) -> bool:
+        """Whether it belongs to the word before it."""
+        return self.kind == "close" or (self.space_before and not self.space_behind)
 
 
 def tag_places(source: str, tags: Sequence[tuple[int, bool]], text: str) -> list[int]:
@@ -45,8 +53,6 @@ def tag_places(source: str, tags: Sequence[tuple[int, bool]], text: str) -> list
 def with_marks(source: str, marks: Sequence[Mark], text: str, escape: Callable[[str], str] = str) -> str:
     """The text, a translation of `source`, with the marks of the source in it.
 
-    What stands for itself keeps a space on each side where it has one in the source.
-
     Args:
         source: text without marks.
         marks: in order of their position in `source`.
@@ -55,23 +61,13 @@ def with_marks(source: str, marks: Sequence[Mark], text: str, escape: Callable[[
     """
     if not marks:
         return escape(text)
-    places = tag_places(source, [(mark.position, mark.kind == "close") for mark in marks], text)
-    parts: list[str] = []
+    places = tag_places(source, [(mark.position, mark.stands_behind) for mark in marks], text)
+    written = ""
     start = 0
     for mark, place in zip(marks, places, strict=True):
-        parts.append(escape(text[start:place]))
+        written += escape(text[start:place])
         start = place
-        if mark.kind != "whole":
-            parts.append(mark.text)
-            continue
-        at_left, at_right = source[: mark.position], source[mark.position :]
-        needs_left = at_left[-1:].isspace() or (at_right[:1].isspace() and bool(at_left))
-        needs_right = at_left[-1:].isspace() or at_right[:1].isspace()
-        written = "".join(parts)
-        left = " " if needs_left and written and not written[-1].isspace() else ""
-        right = " " if needs_right and start < len(text) and not text[start].isspace() else ""
-        if right and not text[start].isalnum():
-            right = ""
-        parts.append(left + mark.text + right)
-    parts.append(escape(text[start:]))
-    return "".join(parts)
+        left = " " if mark.space_before and written and not written[-1].isspace() else ""
+        right = " " if mark.space_behind and start < len(text) and not text[start].isspace() else ""
+        written += left + mark.text + right
+    return written + escape(text[start:])

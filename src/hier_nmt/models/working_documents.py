@@ -135,8 +135,9 @@ class WorkingDocument:
         pairs = zip(self.target_ids[inside], self.source_lengths[inside], strict=True)
         return [len(ids) + 1 if ids else 5 * num_source // 4 + 1 for ids, num_source in pairs]
 
-    def next_index(self) -> int | None:
-        """The first sentence without a translation."""
+    def next_index(self, start: int = 0) -> int | None:
+        """The first sentence without a translation, from `start` on."""
+        self._num_known = max(self._num_known, start)
         while self._num_known < len(self.texts) and self.translations[self._num_known] is not None:
             self._num_known += 1
         return self._num_known if self._num_known < len(self.texts) else None
