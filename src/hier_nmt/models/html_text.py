@@ -118,7 +118,7 @@ def html_runs(source: str) -> list[TextRun]:
         elif token.is_kept:
             builder.add_mark(raw, "whole")
         elif token.kind == "other" or token.name in _INLINE:
-            builder.add_mark(raw, "close" if token.kind == "end" else "open")
+            builder.add_mark(raw, "open" if token.kind == "start" else "close")
         elif token.name == "img":
             builder.add_mark(raw, "whole")
         else:

@@ -103,7 +103,7 @@ def for_tokenizer(text: str, plain_forms: dict[str, str]) -> str:
     """The text as a tokenizer can read it: composed characters, plain forms, single spaces, no lone surrogates."""
     text = without_surrogates(unicodedata.normalize("NFC", text))
     if plain_forms:
-        text = text.translate(str.maketrans(plain_forms))
+        text = text.translate({ord(character): plain for character, plain in plain_forms.items()})
     return _WHITE_SPACE.sub(" ", text).strip()
 
 

@@ -12,7 +12,7 @@ try:
     import markdown_it
     import markdown_it.helpers
 except ImportError:
-    markdown_it = None
+    markdown_it = None  # type: ignore[assignment]
 
 _NEWLINE = re.compile(r"\r\n?|\n")
 _FRONT_MATTER = re.compile(r"---[ \t]*(?:\r\n?|\n).*?(?:\r\n?|\n)(?:---|\.\.\.)[ \t]*(?:\r\n?|\n|$)", re.DOTALL)

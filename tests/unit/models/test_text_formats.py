@@ -47,7 +47,7 @@ def markdown(text: str) -> str:
         ("a <code>b c</code> d", "A <code>b c</code> D"),
         ("a <span translate=no>b <span>c</span></span> d", "A <span translate=no>b <span>c</span></span> D"),
         ("<div class='x notranslate'><p>a</p></div><p>b</p>", "<div class='x notranslate'><p>a</p></div><p>B</p>"),
-        ("<!-- a -->b<!-- c --> d", "<!-- a -->B <!-- c -->D"),
+        ("<!-- a -->b<!-- c --> d", "<!-- a -->B<!-- c --> D"),
         ("<table><tr><td>a<td>b</table>", "<table><tr><td>A<td>B</table>"),
         ("a\n   b", "A B"),
         ("", ""),
@@ -73,7 +73,8 @@ def test_entities_are_read_as_characters_and_what_is_no_tag_is_written_as_one() 
     "text", ["<", "<a", "<![foo[ a", "<![CDATA[ a ]]>", "<!-- a", "</", "</>a", "&#xZ;", "<p a='", "<?a"]
 )
 def test_broken_html_is_no_error(text) -> None:
-    assert html(text).lower() == text.lower()
+    # Its letters are unknown to the tokenizer, so nothing is translated.
+    assert html(text) == text
 
 
 @pytest.mark.parametrize(
