@@ -238,7 +238,7 @@ class _TranslationFile:
 
     def _write(self, content: dict[str, Any]) -> None:
         if self._file is not None:
-            self._file.write(json.dumps(content, ensure_ascii=False).encode() + b"\n")
+            self._file.write(json.dumps(content, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n")
             self._file.flush()
 
     def _read(self, settings: dict[str, Any]) -> None:

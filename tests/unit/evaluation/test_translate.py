@@ -165,3 +165,13 @@ def test_the_bar_counts_sentences(tmp_path, capsys) -> None:
     assert "7/7" in capsys.readouterr().err
     translate_documents(model, model.tokenizer, SOURCES, output_file=tmp_path / "out.jsonl")
     assert "7/7" in capsys.readouterr().err
+
+
+def test_lone_surrogates_come_back_from_the_file(tmp_path) -> None:
+    file = tmp_path / "out.jsonl"
+    documents = [[["a \ud800 b.", "\udfff"]]]
+    first = translate(WordTranslator(), documents, output_file=file)
+    assert first == [[["A \ud800 B .", "\udfff"]]]
+    model = WordTranslator()
+    assert translate(model, documents, output_file=file) == first
+    assert model.windows == []
