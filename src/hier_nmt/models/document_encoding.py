@@ -6,11 +6,18 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from .decoding_report import COPIED, DecodingStatistics, Incident
-from .kept_text import NO_LETTERS, UNKNOWN_SCRIPT, SentenceParts, has_letters, num_letters, part_sentence
+from .kept_text import NO_LETTERS, UNKNOWN_SCRIPT, Characters, SentenceParts, has_letters, num_letters, part_sentence
 from .translation_vocabulary import TranslationVocabulary
 from .working_documents import SourceDocument, WorkingDocument, all_places
 
-_Encoded = tuple[str, SentenceParts, list[int]]
+
+class _Encoded(NamedTuple):
+    """A sentence, its parts, the token ids of its core, and why there is nothing to translate, if so."""
+
+    text: str
+    parts: SentenceParts
+    ids: list[int]
+    reason: str | None
 
 
 class _Sentence(NamedTuple):
@@ -30,7 +37,11 @@ def encode_documents(
     texts = [text for side in sides for paragraph in side for text in paragraph]
     unknown = vocabulary.unknown_characters(texts)
     parts = [part_sentence(text, unknown) for text in texts]
-    encoded = zip(texts, parts, vocabulary.encode([part.core for part in parts]), strict=True)
+    ids = vocabulary.encode([part.core for part in parts])
+    encoded = (
+        _Encoded(text, part, row, _nothing_to_translate(text, part.core, row, unknown, vocabulary))
+        for text, part, row in zip(texts, parts, ids, strict=True)
+    )
     return [_encode_document(document, vocabulary, encoded, num_context) for document in documents]
 
 
@@ -38,9 +49,9 @@ def _encode_document(
     document: SourceDocument, vocabulary: TranslationVocabulary, encoded: Iterator[_Encoded], num_context: int | None
 ) -> WorkingDocument:
     """The document as one row of sentences, without those that have nothing to translate: these stay as they are."""
-    context, _ = _sentences(document.context, encoded, vocabulary)
+    context, _ = _sentences(document.context, encoded)
     context = context[len(context) - min(num_context, len(context)) :] if num_context is not None else context
-    sentences, copied = _sentences(document.paragraphs, encoded, vocabulary)
+    sentences, copied = _sentences(document.paragraphs, encoded)
     row = [*context, *sentences]
     working = WorkingDocument(
         texts=[sentence.parts.core for sentence in row],
@@ -61,13 +72,12 @@ def _encode_document(
 
 
 def _sentences(
-    paragraphs: Sequence[Sequence[str]], encoded: Iterator[_Encoded], vocabulary: TranslationVocabulary
+    paragraphs: Sequence[Sequence[str]], encoded: Iterator[_Encoded]
 ) -> tuple[list[_Sentence], list[Incident]]:
     """The sentences with something to translate, and the others but for empty ones."""
     sentences, copied = [], []
     for number, place in enumerate(all_places(paragraphs)):
-        text, parts, ids = next(encoded)
-        reason = _nothing_to_translate(parts.core, ids, vocabulary)
+        text, parts, ids, reason = next(encoded)
         if reason is None:
             sentences.append(_Sentence(parts, list(ids), place, number))
         elif text.strip():
@@ -75,11 +85,14 @@ def _sentences(
     return sentences, copied
 
 
-def _nothing_to_translate(core: str, ids: Sequence[int], vocabulary: TranslationVocabulary) -> str | None:
-    """Why there is nothing to translate in a text: no letters, or most of them of a script the model cannot read."""
-    if not has_letters(core):
-        return NO_LETTERS
-    return UNKNOWN_SCRIPT if 2 * vocabulary.num_known_letters(ids) < num_letters(core) else None
+def _nothing_to_translate(
+    text: str, core: str, ids: Sequence[int], unknown: Characters, vocabulary: TranslationVocabulary
+) -> str | None:
+    """Why there is nothing to translate: no letters, or most of them of a script that the model cannot read."""
+    num_unknown = sum(character in unknown.letters for character in text) if unknown.letters else 0
+    if 2 * vocabulary.num_known_letters(ids) < num_letters(core) + num_unknown:
+        return UNKNOWN_SCRIPT
+    return None if has_letters(core) else NO_LETTERS
 
 
 def _paragraph_ends(sentences: Sequence[_Sentence]) -> list[bool]:

@@ -84,7 +84,11 @@ class RunBuilder:
 
     def run(self, escape: Callable[[str], str]) -> TextRun:
         """What was collected."""
-        return TextRun("".join(self.characters), self.starts, self.stops, tuple(self.marks), escape)
+        # What follows a word without a space belongs to it.
+        marks = [
+            mark._replace(kind="close") if mark.space_behind and not mark.space_before else mark for mark in self.marks
+        ]
+        return TextRun("".join(self.characters), self.starts, self.stops, tuple(marks), escape)
 
 
 @dataclass(frozen=True)

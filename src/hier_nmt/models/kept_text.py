@@ -20,6 +20,7 @@ _LIST_MARK = re.compile(r"(?:[-*+>|=~#_•·◦‣▪■●○–—―]+|\(?\d{
 _ADDRESS = re.compile(
     r"(?<![\w@])(?:(?:https?|ftp)://|www\.)[^\s<>\"“”«»]*[^\s<>\"“”«».,;:!?'’)\]}]"
     r"|(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
+    r"|(?<!\w)[A-Za-z]:\\\S*\w"
 )
 _WHITE_SPACE = re.compile(r"\s+")
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -41,10 +42,12 @@ class Characters(NamedTuple):
     Attributes:
         symbols: those that are taken out.
         plain_forms: those that have a known form, and this form.
+        letters: letters and their accents; words of nothing else are taken out.
     """
 
     symbols: frozenset[str]
     plain_forms: dict[str, str]
+    letters: frozenset[str] = frozenset()
 
 
 class SentenceParts(NamedTuple):
@@ -60,19 +63,27 @@ class SentenceParts(NamedTuple):
         return f"{self.before}{with_marks(self.core, self.marks, translation)}{self.behind}"
 
 
-def candidates(texts: Iterable[str]) -> set[str]:
-    """The characters of texts that are no letters, digits or white space, and the plain forms of some."""
-    found = {character for character in set().union(*texts) if _may_be_symbol(character)}
-    return found | {plain for character in found for plain in _PLAIN_FORMS.get(character, "")}
+def candidates(texts: Iterable[str], with_letters: bool = False) -> set[str]:
+    """The characters of texts that are no letters, digits or white space, and the plain forms of some.
+
+    Args:
+        texts: some texts.
+        with_letters: letters and accents, too, but for those of ASCII.
+    """
+    characters = set().union(*texts)
+    found = {character for character in characters if _may_be_symbol(character)}
+    letters = {character for character in characters if with_letters and character > "\x7f" and _is_letter(character)}
+    return found | letters | {plain for character in found for plain in _PLAIN_FORMS.get(character, "")}
 
 
 def unknown_characters(unknown: Iterable[str]) -> Characters:
     """What is done with characters (some of `candidates`) that a tokenizer does not know."""
     unknown = set(unknown)
+    letters = frozenset(character for character in unknown if not _may_be_symbol(character))
     plain_forms = {
         character: plain for character, plain in _PLAIN_FORMS.items() if character in unknown and not unknown & {*plain}
     }
-    return Characters(frozenset(unknown - set(plain_forms)), plain_forms)
+    return Characters(frozenset(unknown - letters - set(plain_forms)), plain_forms, letters)
 
 
 def part_sentence(text: str, characters: Characters) -> SentenceParts:
@@ -82,7 +93,7 @@ def part_sentence(text: str, characters: Characters) -> SentenceParts:
         text: a sentence.
         characters: what the tokenizer does not know of it.
     """
-    spans = _kept_spans(text, characters.symbols)
+    spans = _kept_spans(text, characters)
     start = _end_of_beginning(text, spans)
     stop = _start_of_end(text, spans, start)
     core, marks = _without(text, start, stop, spans)
@@ -117,16 +128,33 @@ def _may_be_symbol(character: str) -> bool:
     return character in _JOINERS or (unicodedata.category(character)[0] in "SCP" and not character.isspace())
 
 
-def _kept_spans(text: str, symbols: frozenset[str]) -> list[tuple[int, int]]:
-    """Addresses and runs of unknown symbols, in order."""
+def _is_letter(character: str) -> bool:
+    return unicodedata.category(character)[0] in "LM"
+
+
+def _kept_spans(text: str, characters: Characters) -> list[tuple[int, int]]:
+    """Addresses, runs of unknown symbols and words of unknown letters, in order; neighbours are one."""
     spans = [match.span() for match in _ADDRESS.finditer(text)]
-    if not symbols.isdisjoint(text):
-        is_inside = [False] * len(text)
-        for start, stop in spans:
-            is_inside[start:stop] = [True] * (stop - start)
-        pattern = re.compile(f"[{re.escape(''.join(sorted(symbols)))}]+")
-        spans += [span for span in (match.span() for match in pattern.finditer(text)) if not is_inside[span[0]]]
-    return sorted(spans)
+    patterns = []
+    if not characters.symbols.isdisjoint(text):
+        patterns.append(_class(characters.symbols))
+    if not characters.letters.isdisjoint(text):
+        patterns.append(rf"(?<!\w){_class(characters.letters)}(?!\w)")
+    if patterns:
+        in_address = {position for span in spans for position in range(*span)}
+        found = (match.span() for match in re.finditer("|".join(patterns), text))
+        spans = sorted([*spans, *(span for span in found if span[0] not in in_address)])
+    merged: list[tuple[int, int]] = []
+    for start, stop in spans:
+        if merged and not text[merged[-1][1] : start].strip():
+            merged[-1] = (merged[-1][0], max(stop, merged[-1][1]))
+        else:
+            merged.append((start, stop))
+    return merged
+
+
+def _class(characters: Iterable[str]) -> str:
+    return f"[{re.escape(''.join(sorted(characters)))}]+"
 
 
 def _end_of_beginning(text: str, spans: Sequence[tuple[int, int]]) -> int:
@@ -169,7 +197,8 @@ def _without(text: str, start: int, stop: int, spans: Sequence[tuple[int, int]])
                 position += 1
             elif before and text[end] in _CLOSING:
                 core = core.rstrip()
-            marks.append(Mark(len(core), text[begin:end], "whole", before, behind))
+            stands_behind = behind if not before else not behind and text[end] in _CLOSING
+            marks.append(Mark(len(core), text[begin:end], "close" if stands_behind else "whole", before, behind))
     return core + text[position:stop], marks
 
 

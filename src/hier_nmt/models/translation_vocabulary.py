@@ -30,6 +30,8 @@ class TranslationVocabulary:
         self.ignored = {*self._never, target.eos_token_id}
         # With the codes of languages, which some tokenizers write before each text.
         self._special = set(source.all_special_ids)
+        # Then letters are known one by one, and not only in words.
+        self._has_bytes = "<0x00>" in source.get_vocab()
         self._num_letters: dict[int, int] = {}
         self._is_known: dict[str, bool] = {}
 
@@ -52,7 +54,7 @@ class TranslationVocabulary:
 
     def unknown_characters(self, texts: Iterable[str]) -> Characters:
         """What is done with the symbols of some source texts that the tokenizer does not know."""
-        found = candidates(texts)
+        found = candidates(texts, self._has_bytes)
         new = sorted(found - set(self._is_known))
         for character, ids in zip(new, self._encode(new, self.source), strict=True):
             tokens = self._tokens(ids)

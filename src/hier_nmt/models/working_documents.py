@@ -10,7 +10,7 @@ from .batched_generation import Output
 from .decoding_report import COPIED, CUT, DECODED_AGAIN, SPLIT, DecodingStatistics, Incident
 from .document_windows import Window, document_blocks, split_window
 from .kept_text import SentenceParts
-from .repetition import is_loop, repetition
+from .repetition import is_loop, num_repeated_ngrams, repetition
 from .translation_vocabulary import TranslationVocabulary
 from .written_windows import ExpectedWindow
 
@@ -191,7 +191,11 @@ class WorkingDocument:
         """Keeps the translation of a sentence that was decoded alone; returns why it should be decoded again."""
         self.statistics.num_windows += 1
         self._note_cut(index, output)
-        return self.store(index, _text_ids(output, vocabulary))
+        reason = self.store(index, _text_ids(output, vocabulary))
+        if reason is None and not output.is_complete and num_repeated_ngrams(self.target_ids[index]) > 0:
+            # It does not come to its end, even if its source repeats itself as much.
+            return LOOP
+        return reason
 
     def accept_better(self, index: int, output: Output, vocabulary: TranslationVocabulary) -> None:
         """Keeps the translation of a sentence that was decoded without any n-gram twice, if it is the better one."""
@@ -280,7 +284,7 @@ class Retry(NamedTuple):
     """A sentence that must be decoded again alone, and why."""
 
     document: WorkingDocument
-    index: int
+    sentence: int
     reason: str
 
 
@@ -314,7 +318,8 @@ class Job(NamedTuple):
             reason = WRONG_SEPARATORS if has_wrong_separators else ENDLESS
             return [Retry(self.document, index, reason) for index in kept]
         reasons = [self.document.store(index, sentences[index - self.window.start]) for index in kept]
-        return [Retry(self.document, *pair) for pair in zip(kept, reasons, strict=True) if pair[1] is not None]
+        pairs = zip(kept, reasons, strict=True)
+        return [Retry(self.document, index, reason) for index, reason in pairs if reason is not None]
 
     def accept_current(self, output: Output, vocabulary: TranslationVocabulary) -> list[Retry]:
         """Keeps the translation of the current sentence behind a forced prefix, if there is one."""

@@ -151,14 +151,16 @@ def test_special_tokens_in_the_text_are_text() -> None:
     assert output["details"]["counts"]["num_wrong_separators"] == 0
 
 
-def test_a_megabyte_of_text_takes_seconds() -> None:
+@pytest.mark.parametrize("size", [2**16, pytest.param(2**20, marks=pytest.mark.slow)])
+def test_long_text_takes_time_in_proportion(size) -> None:
     line = "你好 é 😀 ... " * 4
-    text = "\n".join([line] * (2**20 // len(line)))
-    start = time.perf_counter()
+    text = "\n".join([line] * (size // len(line)))
+    start = time.process_time()
     (output,) = translator()(text, return_details=True)
     assert output["translation_text"] == text
     assert output["details"]["counts"]["num_windows"] == 0
-    assert time.perf_counter() - start < 30
+    # A megabyte takes ten seconds, half of them in tokenizers; its square would take hours.
+    assert time.process_time() - start < 60
 
 
 def test_10000_words_without_a_sentence_end_are_translated_in_full() -> None:
@@ -173,7 +175,7 @@ def test_10000_words_without_a_sentence_end_are_translated_in_full() -> None:
 # The same text gives the same translation, whatever is in its batch. In float64, where rounding hardly ever matters.
 
 MODEL = tiny_model(vocab_size=len(word_tokenizer()), init_std=0.6, window_sentences=3)
-MODEL.config.max_source_tokens = MODEL.config.max_target_tokens = 24
+MODEL.config.max_source_tokens = MODEL.config.max_target_tokens = 16
 SENTENCES = st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=8).map(lambda words: " ".join(words) + ".")
 DOCUMENTS = st.lists(st.lists(SENTENCES, min_size=1, max_size=4), min_size=2, max_size=4)
 
@@ -192,7 +194,7 @@ def check_batches(documents: list[list[str]], strategy: str, num_beams: int) -> 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("num_beams", [1, 3])
 def test_the_same_text_gives_the_same_translation_in_any_batch(strategy, num_beams) -> None:
-    documents = [["a b.", "c d e f g h a b.", "e."], ["a."], ["h g f.", "c c c c c c.", "b a.", "d."]]
+    documents = [["a b.", "c d e f g h a b."], ["a."], ["h g f.", "b."]]
     check_batches(documents, strategy, num_beams)
 
 

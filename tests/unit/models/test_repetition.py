@@ -61,6 +61,6 @@ def test_a_loop_in_a_window_is_decoded_again_alone() -> None:
 
 def test_a_repetitive_source_is_not_decoded_again() -> None:
     model = WordTranslator()
-    (translated,) = DocumentTranslator(model, model.tokenizer).translate([SourceDocument([["a b " * 9]])])
+    (translated,) = DocumentTranslator(model, model.tokenizer).translate([SourceDocument([["a b " * 8 + "a b"]])])
     assert translated.paragraphs == [[" ".join(["A B"] * 9)]]
     assert translated.statistics.num_windows == 1
