@@ -30,6 +30,7 @@ _PLAIN_FORMS = {
     **dict.fromkeys("‘’‚‛ʼ′‹›", "'"),
     **dict.fromkeys("‐‑‒–—―−", "-"),
     "…": "...",
+    **dict(zip("。．！？，、：；（）", "..!?,,:;()", strict=True)),
 }
 _CLOSING = ".,;:!?)]}"
 # Belong to the emoji before them.
