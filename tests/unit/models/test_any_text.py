@@ -21,7 +21,7 @@ pytest.importorskip("markdown_it")
 
 FORMATS = ("plain", "html", "markdown")
 QUICK = settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
-LONG = settings(max_examples=3000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+LONG = settings(max_examples=1000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def translator(**config: Any) -> DocumentTranslationPipeline:
