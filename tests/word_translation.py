@@ -41,6 +41,15 @@ def faithful(sentences: Sentences) -> Sentences:
     return sentences
 
 
+def without_repetition(words: list[str], size: int) -> list[str]:
+    """The words up to the first n-gram that stood there before."""
+    for stop in range(size, len(words) + 1):
+        ngrams = [words[start : start + size] for start in range(stop - size + 1)]
+        if ngrams[-1] in ngrams[:-1]:
+            return words[: stop - 1]
+    return words
+
+
 class WordTranslator(torch.nn.Module):
     """Stands for a model with `generate`, and remembers what it was given.
 
@@ -84,6 +93,7 @@ class WordTranslator(torch.nn.Module):
         decoder_input_ids: torch.Tensor | None = None,
         decoder_attention_mask: torch.Tensor | None = None,
         stopping_criteria: Sequence[StoppingCriteria] = (),
+        logits_processor: Sequence[Any] = (),
     ) -> torch.Tensor:
         assert not self.training
         assert torch.is_inference_mode_enabled()
@@ -126,6 +136,8 @@ class WordTranslator(torch.nn.Module):
         said = [word for sentence in sentences for word in [*sentence, "<sep>"]][:-1]
         if config.min_new_tokens and not said:
             said = [self.forced_word]
+        if config.no_repeat_ngram_size:
+            said = without_repetition(said, config.no_repeat_ngram_size)
         return self.tokenizer.convert_tokens_to_ids([*said, "</s>"])
 
     def _words(self, ids: list[int]) -> list[str]:

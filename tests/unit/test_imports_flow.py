@@ -32,7 +32,12 @@ MAY_IMPORT = {
     "runs": {"models", "data", "trainer", "recipes", "checkpoints", "evaluation", "model_card"},
 }
 # What of `models` the parts that never see a model may read: integers about documents, no network and no config.
-MODELS_MODULES_WITHOUT_MODEL = {"models.document_windows", "models.document_structure", "models.text_segmentation"}
+MODELS_MODULES_WITHOUT_MODEL = {
+    "models.document_windows",
+    "models.document_structure",
+    "models.placed_marks",
+    "models.text_segmentation",
+}
 # Packages that are imported under another name than they are installed by.
 DISTRIBUTIONS = {"yaml": "pyyaml"}
 # Transformers' saving code looks for siblings with this pattern, in docstrings too.

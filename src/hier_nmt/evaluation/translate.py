@@ -16,8 +16,9 @@ from tqdm.auto import tqdm
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from ..data.documents import ParallelDocument
+from ..models.decoding_report import DecodingStatistics
 from ..models.document_translation import DocumentTranslator
-from ..models.working_documents import DecodingStatistics, SourceDocument, TranslatedDocument
+from ..models.working_documents import SourceDocument, TranslatedDocument
 
 logger = logging.getLogger(__name__)
 
@@ -241,7 +242,7 @@ class _TranslationFile:
 
     def _write(self, content: dict[str, Any]) -> None:
         if self._file is not None:
-            self._file.write(json.dumps(content, ensure_ascii=False).encode() + b"\n")
+            self._file.write(json.dumps(content, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n")
             self._file.flush()
 
     def _read(self, settings: dict[str, Any]) -> None:

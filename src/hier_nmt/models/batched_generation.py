@@ -11,15 +11,17 @@ import torch
 from transformers import GenerationConfig, PreTrainedModel
 
 from .positions import position_limits
-from .written_windows import ExpectedWindow, WindowFollower, WithinPositions
+from .written_windows import ExpectedWindow, WindowFollower, WithinLengths, WithinPositions
 
 
 class Ends(NamedTuple):
-    """How a decoder run may end: the tokens that end it, those that are forbidden, and the fewest new tokens."""
+    """How a decoder run may end: the tokens that end it, those that are forbidden, the fewest new tokens, and the size
+    of n-grams that may not come twice."""
 
     end_ids: list[int]
     suppressed_ids: list[int]
     min_new_tokens: int | None = None
+    no_repeat_ngram_size: int | None = None
 
 
 class Request(NamedTuple):
@@ -67,6 +69,8 @@ class BatchedGenerator:
         self.limits = position_limits(model.config)
         self.batch_size, self.max_batch_tokens = batch_size, max_batch_tokens
         self.generation_config, self.generate_kwargs, self.max_new_tokens = _generation_options(model, generate_kwargs)
+        # Greedy rows are cut at their own length; beams would know of the longer time that the batch has.
+        self._ends_by_length = self.max_new_tokens is None and self.generation_config.num_beams not in (None, 1)
 
     @contextmanager
     def inference(self) -> Iterator[None]:
@@ -126,6 +130,10 @@ class BatchedGenerator:
     ) -> dict[str, Any]:
         """What `generate` is to call in every step, behind what the caller of the translation wants it to call."""
         hooks: dict[str, list[Any]] = {}
+        if self._ends_by_length:
+            lengths = [request.max_new_tokens for request in batch]
+            num_given = 1 + max(len(request.prefix_ids) for request in batch)
+            hooks["logits_processor"] = [WithinLengths(lengths, num_given, ends.end_ids)]
         expected = [request.expected for request in batch if request.expected is not None]
         if expected:
             ends_rows = self.generation_config.num_beams in (None, 1)
@@ -133,7 +141,7 @@ class BatchedGenerator:
             hooks["stopping_criteria"] = [follower]
         if any(limit is not None for limit in self.limits):
             within = WithinPositions(self.limits, self.separator_ids, ends.end_ids, self.pad_token_ids[1])
-            hooks["logits_processor"] = [within]
+            hooks.setdefault("logits_processor", []).append(within)
         return {name: [*(self.generate_kwargs.get(name) or ()), *added] for name, added in hooks.items()}
 
     def _generate(self, batch: list[Request], ends: Ends, hooks: dict[str, Any]) -> list[Output]:
@@ -146,13 +154,19 @@ class BatchedGenerator:
         config.suppress_tokens = [*(config.suppress_tokens or []), *allowed] or None
         if ends.min_new_tokens is not None:
             config.min_new_tokens = max(ends.min_new_tokens, config.min_new_tokens or 0)
+        if ends.no_repeat_ngram_size is not None:
+            config.no_repeat_ngram_size = min(
+                ends.no_repeat_ngram_size, config.no_repeat_ngram_size or ends.no_repeat_ngram_size
+            )
         inputs = self._inputs(batch)
         generate: Callable[..., Any] = self.model.generate  # type: ignore[assignment]
         options = {**self.generate_kwargs, **self._cache(config), **hooks}
         sequences = generate(**inputs, generation_config=config, **options)
         num_given = inputs["decoder_input_ids"].shape[1] if "decoder_input_ids" in inputs else 1
         rows = getattr(sequences, "sequences", sequences)[:, num_given:].tolist()
-        return [_output(row, ends.end_ids, limit) for row, limit in zip(rows, limits, strict=True)]
+        return [
+            _output(row, ends.end_ids, limit, self._ends_by_length) for row, limit in zip(rows, limits, strict=True)
+        ]
 
     def _cache(self, config: GenerationConfig) -> dict[str, Any]:
         """The model's own kind of cache, if it has one and the caller has not chosen another, or none."""
@@ -195,10 +209,13 @@ def _padded(rows: list[list[int]], pad_token_id: int, left: bool) -> tuple[torch
     return torch.tensor(ids), torch.tensor(mask)
 
 
-def _output(row: list[int], end_ids: list[int], limit: int) -> Output:
-    """The output of a row; what goes beyond its own limit, which the batch may exceed, does not count."""
+def _output(row: list[int], end_ids: list[int], limit: int, is_forced: bool) -> Output:
+    """The output of a row; what goes beyond its own limit, which the batch may exceed, does not count.
+
+    With `is_forced`, an end in the last place is no sign of a complete text.
+    """
     end = next((index for index, token_id in enumerate(row[:limit]) if token_id in end_ids), None)
-    return Output(row[:limit], False) if end is None else Output(row[:end], True)
+    return Output(row[:limit], False) if end is None else Output(row[:end], not is_forced or end < limit - 1)
 
 
 def _generation_options(

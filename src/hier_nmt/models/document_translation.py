@@ -12,28 +12,31 @@ Four strategies turn sentences into decoder runs:
 * `document`: everything at once, in blocks of K sentences that do not overlap (K = 0: as many as fit).
 
 The decoder is not trusted: a translated window with the wrong number of separators, without an end, or with an empty
-sentence is thrown away for that sentence, which is then decoded again alone. What happened is counted.
+sentence is thrown away for that sentence, which is then decoded again alone; so is a translation that runs in circles,
+with the repetition forbidden. What happened is counted, and told of each sentence.
 
 Dimensions: B batch, S source tokens, T target tokens.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from .batched_generation import BatchedGenerator, Request
+from .batched_generation import BatchedGenerator, Ends, Output, Request
+from .document_encoding import encode_documents
 from .document_windows import Window, fit_window
 from .long_sentences import sentence_joiner, split_long_sentence
 from .translation_vocabulary import TranslationVocabulary
 from .working_documents import (
+    EMPTY,
+    LOOP,
     Job,
     Place,
+    Retry,
     SourceDocument,
     TranslatedDocument,
     WorkingDocument,
-    encode_documents,
     most_target_tokens,
 )
 from .written_windows import ExpectedWindow
@@ -110,16 +113,62 @@ class DocumentTranslator:
         Raises:
             ValueError: a window has more sentences or paragraphs than the model has positions for.
         """
-        working = encode_documents(documents, self.vocabulary, self._num_context())
-        for document in working:
-            self._check_positions(document)
+        working = self._prepared(documents)
+        jobs = [job for document in working for job in self._jobs(document)]
         with self.generator.inference():
-            self._translate_long_sentences(working)
+            self._translate_long_sentences([(document, index) for document in working for index in document.long])
             if self.strategy == "prefix":
                 self._decode_in_order(working)
             else:
-                self._decode_all(working)
+                self._decode_jobs(jobs)
         return [document.finish() for document in working]
+
+    def stream(self, document: SourceDocument) -> Generator[str, None, TranslatedDocument]:
+        """The translation of every sentence of a document, in order, each as soon as it is known.
+
+        A batch is decoded whenever the next sentence is asked for and not yet known. The translations are those of
+        `translate`, but for the rounding of batches of another size. The generator returns the `TranslatedDocument`.
+
+        Raises:
+            ValueError: a window has more sentences or paragraphs than the model has positions for.
+        """
+        (working,) = self._prepared([document])
+        jobs = {job.first: job for job in self._jobs(working)}
+        first = 0 if self.strategy == "prefix" else working.first
+        while (index := working.next_index(first)) is not None:
+            if index >= working.first:
+                yield from working.ready(index)
+            with self.generator.inference():
+                self._decode_from(working, index, jobs)
+        yield from working.ready(len(working.texts))
+        return working.finish()
+
+    def _decode_from(self, document: WorkingDocument, start: int, jobs: dict[int, Job]) -> None:
+        """Decodes the first sentence that is not known, and with it some of those that follow."""
+        if self.strategy == "prefix":
+            if start in document.long:
+                self._translate_long_sentences([(document, start)])
+            else:
+                self._decode_next([(document, start)])
+            return
+        group: list[Job] = []
+        index, stop = start, start + self.generator.batch_size
+        while index < min(stop, len(document.texts)):
+            if index in jobs:
+                group.append(jobs[index])
+            index = jobs[index].window.stop if index in jobs else index + 1
+        self._translate_long_sentences([(document, at) for at in sorted(document.long) if start <= at < index])
+        self._decode_jobs(group)
+
+    def _prepared(self, documents: Sequence[SourceDocument]) -> list[WorkingDocument]:
+        """The documents, encoded and checked, with their long sentences marked."""
+        working = encode_documents(documents, self.vocabulary, self._num_context())
+        limits = self._sentence_limits()
+        for document in working:
+            if limits is not None:
+                document.mark_long(limits[0])
+            self._check_positions(document)
+        return working
 
     def _num_context(self) -> int | None:
         """The most context sentences that a window can hold; None means no limit."""
@@ -162,53 +211,47 @@ class DocumentTranslator:
             sizes.append(self.limits.sentence_tokens - 1)
         return (min(limits), max(1, min(sizes))) if limits else None
 
-    def _translate_long_sentences(self, documents: "list[WorkingDocument]") -> None:
+    def _translate_long_sentences(self, places: list[Place]) -> None:
         """Sentences longer than the limit, cut into pieces that are decoded alone."""
+        # Only `prefix` reads the translation of context.
+        first = [0 if self.strategy == "prefix" else document.first for document, _ in places]
+        wanted = [place for place, least in zip(places, first, strict=True) if place[1] >= least]
         limits = self._sentence_limits()
-        if limits is None:
+        if limits is None or not wanted:
             return
-        limit, max_tokens = limits
-        # Blocks leave out what is translated, context too; other windows hold what their context happens to be.
-        begins_with_context = self.strategy in ("prefix", "document")
-        places = [
-            (document, index)
-            for document in documents
-            for index in range(0 if begins_with_context else document.first, len(document.texts))
-            if document.translations[index] is None and document.source_lengths[index] > limit
-        ]
         encode = self.vocabulary.encode
         pieces = [
-            split_long_sentence(document.texts[index], lambda text: len(encode([text])[0]), max_tokens)
-            for document, index in places
+            split_long_sentence(document.texts[index], lambda text: len(encode([text])[0]), limits[1])
+            for document, index in wanted
         ]
         # Each piece is a sentence of a document of its own, so that it is decoded with all the usual care.
         pieces_as_documents = [WorkingDocument.of_sentences(texts, encode(texts), self.vocabulary) for texts in pieces]
         self._decode_alone([(piece, index) for piece in pieces_as_documents for index in range(len(piece.texts))])
-        for (document, index), piece in zip(places, pieces_as_documents, strict=True):
-            document.translations[index] = self.joiner.join(filter(None, piece.translations))
-            document.target_ids[index] = [token_id for ids in piece.target_ids for token_id in ids]
-            document.statistics.add(replace(piece.statistics, num_split=1, num_cut=int(piece.statistics.num_cut > 0)))
+        for (document, index), piece in zip(wanted, pieces_as_documents, strict=True):
+            document.join_pieces(index, piece, self.joiner)
             if index >= document.first:
                 self.on_progress(1)
 
-    def _decode_all(self, documents: "list[WorkingDocument]") -> None:
-        """Strategies whose windows do not depend on each other: all windows of all documents in one pool."""
-        jobs = [job for document in documents for job in self._jobs(document)]
+    def _decode_jobs(self, jobs: list[Job]) -> None:
+        """Windows that do not depend on each other, all in one pool."""
         alone = [(job.document, job.window.start) for job in jobs if job.num_sentences == 1]
         self._decode_alone(alone, report=True)
         self._decode_windows([job for job in jobs if job.num_sentences > 1])
 
-    def _jobs(self, document: "WorkingDocument") -> "list[Job]":
+    def _jobs(self, document: WorkingDocument) -> list[Job]:
+        """The windows of a document, of the strategies that know them beforehand."""
+        if self.strategy == "prefix":
+            return []
         if self.strategy == "document":
             blocks = document.blocks(self.window_sentences, self.max_source_tokens, self.max_target_tokens)
             return [Job(document, block, max(block.start, document.first)) for block in blocks]
         return [
             Job(document, self._fitted(document, index), index)
             for index in range(document.first, len(document.texts))
-            if document.translations[index] is None
+            if not document.is_apart(index)
         ]
 
-    def _fitted(self, document: "WorkingDocument", index: int) -> Window:
+    def _fitted(self, document: WorkingDocument, index: int) -> Window:
         """The window of sentence `index`, without context that does not fit."""
         start = 0 if self.window_sentences == 0 else max(0, index + 1 - self.window_sentences)
         wanted = Window(start, index + 1)
@@ -216,10 +259,13 @@ class DocumentTranslator:
         document.statistics.num_shortened_windows += window != wanted
         return window
 
-    def _fit(self, document: "WorkingDocument", wanted: Window) -> Window:
+    def _fit(self, document: WorkingDocument, wanted: Window) -> Window:
         """The window without context that is too long, or stands before a sentence that is."""
+        inside = Window(0, wanted.stop - wanted.start)
+        source_lengths = document.source_lengths[wanted.start : wanted.stop]
         limits = (self.max_source_tokens, self.max_target_tokens)
-        window = fit_window(wanted, document.source_lengths, document.target_lengths, *limits)
+        fitting = fit_window(inside, source_lengths, document.target_lengths(wanted), *limits)
+        window = wanted._replace(start=wanted.start + fitting.start)
         most = self.limits.sentence_tokens
         if most is None:
             return window
@@ -231,7 +277,7 @@ class DocumentTranslator:
         ]
         return window._replace(start=too_long[-1] + 1) if too_long else window
 
-    def _decode_windows(self, jobs: "list[Job]") -> None:
+    def _decode_windows(self, jobs: list[Job]) -> None:
         """Windows of several sentences, each decoded as a whole; what is wrong with them is decoded again alone."""
         requests = [self._request(job.document.source_ids(job.window), expected=job.expected()) for job in jobs]
         num_reported = [0] * len(jobs)
@@ -252,31 +298,38 @@ class DocumentTranslator:
             self.on_progress(-len(failed))
         self._decode_again(failed, report=True)
 
-    def _decode_alone(self, places: "list[Place]", report: bool = False, retry: bool = False) -> None:
-        """Each sentence without any context; an empty translation is tried once more, with the end token forbidden."""
+    def _decode_alone(self, places: list[Place], report: bool = False, retry: bool = False) -> None:
+        """Each sentence without any context. An empty translation is tried once more, with the end token forbidden, and
+        one that runs in circles without any n-gram twice."""
+        outputs = self._run_alone(places, self.vocabulary.alone_ends(retry), report)
+        failed = []
+        for (document, index), output in zip(places, outputs, strict=True):
+            reason = document.accept(index, output, self.vocabulary)
+            if reason is not None and not (retry and reason == EMPTY):
+                failed.append(Retry(document, index, reason))
+        self._decode_again(failed)
+
+    def _decode_again(self, failed: list[Retry], report: bool = False) -> None:
+        for document, index, reason in failed:
+            document.decode_again(index, reason)
+        others = [(document, index) for document, index, reason in failed if reason != LOOP]
+        if others:
+            self._decode_alone(others, report, retry=True)
+        loops = [(document, index) for document, index, reason in failed if reason == LOOP]
+        outputs = self._run_alone(loops, self.vocabulary.alone_ends(retry=True, no_loops=True), report)
+        for (document, index), output in zip(loops, outputs, strict=True):
+            document.accept_better(index, output, self.vocabulary)
+
+    def _run_alone(self, places: list[Place], ends: Ends, report: bool) -> list[Output]:
         requests = [self._request(document.alone_ids(index)) for document, index in places]
-        on_output = (lambda index: self.on_progress(1)) if report else None
-        finished = self.generator.run(requests, self.vocabulary.alone_ends(retry), on_output)
-        empty = []
-        for (document, index), output in zip(places, finished, strict=True):
-            if not document.accept(index, output, self.vocabulary) and not retry:
-                empty.append((document, index))
-        for document, _ in empty:
-            document.statistics.num_empty_retries += 1
-        if empty:
-            self._decode_again(empty)
+        return self.generator.run(requests, ends, (lambda index: self.on_progress(1)) if report else None)
 
-    def _decode_again(self, places: "list[Place]", report: bool = False) -> None:
-        for document, _ in places:
-            document.statistics.num_fallbacks += 1
-        self._decode_alone(places, report, retry=True)
-
-    def _decode_in_order(self, documents: "list[WorkingDocument]") -> None:
+    def _decode_in_order(self, documents: list[WorkingDocument]) -> None:
         """Strategy `prefix`: the next sentence of every document at the same time."""
         while places := [(document, index) for document in documents if (index := document.next_index()) is not None]:
             self._decode_next(places)
 
-    def _decode_next(self, places: "list[Place]") -> None:
+    def _decode_next(self, places: list[Place]) -> None:
         alone, jobs, requests = [], [], []
         for document, index in places:
             window = self._fitted(document, index)
@@ -314,7 +367,7 @@ def _length_limit(config: Any, name: str) -> int | None:
     return limit if isinstance(limit, int) else None
 
 
-def _checked_strategy(strategy: str | None, window_sentences: int, vocabulary: "TranslationVocabulary") -> str:
+def _checked_strategy(strategy: str | None, window_sentences: int, vocabulary: TranslationVocabulary) -> str:
     if strategy is None:
         if window_sentences == 1 or not vocabulary.has_separators:
             return "sentence"

@@ -6,11 +6,10 @@ import difflib
 import inspect
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import torch
 from transformers import (
     AutoModelForSeq2SeqLM,
     AutoTokenizer,
@@ -23,10 +22,12 @@ from transformers import (
 )
 from transformers.utils import logging
 
+from .decoding_report import DecodingStatistics, details
+from .document_layout import DocumentLayout, PlacedSentence
 from .document_translation import DocumentTranslator
 from .long_sentences import sentence_joiner
-from .text_segmentation import Segment, replace_sentences, segment_text, sentences_by_paragraph
-from .working_documents import DecodingStatistics, SourceDocument, TranslatedDocument
+from .pipeline_inputs import checked_document, context_paragraphs, document_layout, documents_of, one_each, with_context
+from .working_documents import SourceDocument, TranslatedDocument
 
 logger = logging.get_logger(__name__)
 
@@ -40,20 +41,23 @@ _FORWARD_OPTIONS = (
     "max_source_tokens",
     "max_target_tokens",
 )
-_DOCUMENT_KEYS = ("text", "paragraphs", "context", "context_translation")
 _TARGET_TOKENIZER_FOLDER = "target_tokenizer"
 _COMMIT_IN_MODULE_NAME = re.compile(r"\.([0-9a-f]{40})\.")
+_PREPROCESS_OPTIONS = ("source_language", "text_format")
+_POSTPROCESS_OPTIONS = ("return_sentences", "return_details")
 _DEFAULT_BATCH_SIZE = 32
+# Of a stream, whose first sentences should not wait for many others.
+_STREAM_BATCH_SIZE = 8
 # Only for cutting text into sentences, where neither the caller nor the model names a language.
 _DEFAULT_LANGUAGE = "en"
 
 
 @dataclass(frozen=True)
 class _PreparedDocument:
-    """A document to translate and, if it was raw text, the segments whose sentences it holds."""
+    """A document to translate, and where its sentences stand in its text."""
 
     source: SourceDocument
-    segments: list[Segment] | None
+    layout: DocumentLayout
 
 
 class DocumentTranslationPipeline(Pipeline):
@@ -77,7 +81,11 @@ class DocumentTranslationPipeline(Pipeline):
         strategy: `sentence`, `current`, `prefix` or `document`; default: what suits the windows of the model.
         window_sentences: K, the sentences of a window; default: the one the model was trained with.
         source_language: language of the text, for cutting it into sentences; default: the model's, else English.
+        text_format: `plain`, `html` or `markdown`. Tags, attributes, code and link targets stay as they are; tags in a
+            sentence stand at the border of words that is as far into the translation. Markdown needs markdown-it-py.
         return_sentences: adds `"sentences"`: a list of `{"source", "translation", "paragraph"}`.
+        return_details: adds `"details"`: the counts of what happened, and the sentences that were copied, cut, split or
+            decoded again, with the reasons; see `decoding_report.details`.
         batch_size: windows in a batch.
         max_batch_tokens: source tokens in a batch, padding counted.
         max_source_tokens, max_target_tokens: longest window; default: the model's.
@@ -127,15 +135,15 @@ class DocumentTranslationPipeline(Pipeline):
         parameters = self._merged_parameters(kwargs)
         parameters[1]["batch_size"] = batch_size or self._batch_size or _DEFAULT_BATCH_SIZE
         if isinstance(inputs, (str, Mapping)):
-            given = _with_context(inputs, context, context_translation)
+            given = with_context(inputs, context, context_translation)
             return self._translate([given], *parameters)
         if isinstance(inputs, (list, tuple)):
-            contexts = _one_each("context", context, len(inputs))
-            translations = _one_each("context_translation", context_translation, len(inputs))
-            return self._translate(list(map(_with_context, inputs, contexts, translations)), *parameters)
+            contexts = one_each("context", context, len(inputs))
+            translations = one_each("context_translation", context_translation, len(inputs))
+            return self._translate(list(map(with_context, inputs, contexts, translations)), *parameters)
         if context is not None or context_translation is not None:
             raise TypeError(f"context needs a text or a list of texts as input, not {type(inputs).__name__}")
-        return self._translate_lazily(_documents_of(inputs), *parameters)
+        return self._translate_lazily(documents_of(inputs), *parameters)
 
     def save_pretrained(self, save_directory: str | os.PathLike, **kwargs: Any) -> None:
         """Saves the model and its tokenizers, the target's in a subfolder where it is another one."""
@@ -143,15 +151,16 @@ class DocumentTranslationPipeline(Pipeline):
         if self.target_tokenizer is not self.tokenizer:
             self.target_tokenizer.save_pretrained(os.path.join(save_directory, _TARGET_TOKENIZER_FOLDER))
 
-    def _sanitize_parameters(
-        self, source_language: str | None = None, return_sentences: bool | None = None, **kwargs: Any
-    ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    def _sanitize_parameters(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
         forward = {name: kwargs.pop(name) for name in _FORWARD_OPTIONS if name in kwargs}
+        others = [
+            {name: kwargs.pop(name) for name in names if name in kwargs}
+            for names in (_PREPROCESS_OPTIONS, _POSTPROCESS_OPTIONS)
+        ]
+        preprocess, postprocess = [{name: value for name, value in one.items() if value is not None} for one in others]
         if kwargs:
             _check_generate_options(kwargs)
             forward["generate_kwargs"] = kwargs
-        preprocess = {} if source_language is None else {"source_language": source_language}
-        postprocess = {} if return_sentences is None else {"return_sentences": return_sentences}
         return preprocess, forward, postprocess
 
     def _merged_parameters(self, kwargs: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
@@ -183,20 +192,22 @@ class DocumentTranslationPipeline(Pipeline):
                 group = []
         yield from ([output] for output in self._translate(group, preprocess, forward, postprocess))
 
-    def preprocess(self, input_: Any, source_language: str | None = None) -> Any:  # type: ignore[override]
+    def preprocess(  # type: ignore[override]
+        self, input_: Any, source_language: str | None = None, text_format: str = "plain"
+    ) -> Any:
         """The document as paragraphs of sentences: a `_PreparedDocument`."""
         config = self.model.config
         language = source_language or getattr(config, "source_language", None) or _DEFAULT_LANGUAGE
-        document = _checked_document(input_)
-        segments = segment_text(document["text"], language) if "text" in document else None
-        paragraphs = document["paragraphs"] if segments is None else sentences_by_paragraph(segments)
+        target_language = getattr(config, "target_language", None)
+        document = checked_document(input_)
+        layout = document_layout(document, text_format, language, sentence_joiner(target_language))
         translation = document.get("context_translation")
         if translation is not None:
-            target_language = getattr(config, "target_language", None) or _DEFAULT_LANGUAGE
-            translated = _context_paragraphs(translation, target_language)
+            translated = context_paragraphs(translation, target_language or _DEFAULT_LANGUAGE)
             translation = [sentence for paragraph in translated for sentence in paragraph]
-        context = _context_paragraphs(document.get("context"), language)
-        return _PreparedDocument(SourceDocument(paragraphs, context, translation), segments)
+        context = context_paragraphs(document.get("context"), language)
+        paragraphs = document["paragraphs"] if "paragraphs" in document else layout.paragraphs()
+        return _PreparedDocument(SourceDocument(paragraphs, context, translation), layout)
 
     def _forward(  # type: ignore[override]
         self, model_inputs: Any, progress: bool = False, **options: Any
@@ -204,29 +215,70 @@ class DocumentTranslationPipeline(Pipeline):
         documents: list[_PreparedDocument] = model_inputs["documents"]
         num_sentences = sum(len(paragraph) for document in documents for paragraph in document.source.paragraphs)
         bar = logging.tqdm(total=num_sentences, unit=" sentences", disable=not progress)
-        translator = DocumentTranslator(
-            self.model, self.tokenizer, self.target_tokenizer, on_progress=bar.update if progress else None, **options
-        )
-        if translator.window_sentences == 1 and any(document.source.context for document in documents):
-            logger.warning("context has no effect: sentences are translated one by one (window_sentences is 1)")
+        translator = self._translator(documents, on_progress=bar.update if progress else None, **options)
         with bar:
             translations = translator.translate([document.source for document in documents])
-        statistics = DecodingStatistics()
-        for translation in translations:
-            statistics.add(translation.statistics)
-        for problem in statistics.problems():
-            logger.warning(problem)
+        _warn(translations)
         return {"documents": [_Translation(*pair) for pair in zip(documents, translations, strict=True)]}
 
+    def _translator(self, documents: Sequence[_PreparedDocument], **options: Any) -> DocumentTranslator:
+        translator = DocumentTranslator(self.model, self.tokenizer, self.target_tokenizer, **options)
+        if translator.window_sentences == 1 and any(document.source.context for document in documents):
+            logger.warning("context has no effect: sentences are translated one by one (window_sentences is 1)")
+        return translator
+
     def postprocess(  # type: ignore[override]
-        self, model_outputs: Any, return_sentences: bool = False
+        self, model_outputs: Any, return_sentences: bool = False, return_details: bool = False
     ) -> dict[str, Any]:
-        """`{"translation_text": ...}`, and `"sentences"` if they are wanted."""
-        joiner = sentence_joiner(getattr(self.model.config, "target_language", None))
-        output: dict[str, Any] = {"translation_text": model_outputs.text(joiner)}
+        """`{"translation_text": ...}`, and `"sentences"` and `"details"` if they are wanted."""
+        output: dict[str, Any] = {"translation_text": model_outputs.text()}
         if return_sentences:
             output["sentences"] = model_outputs.sentences()
+        if return_details:
+            translated = model_outputs.translated
+            output["details"] = details(translated.statistics, translated.incidents)
         return output
+
+    def stream(
+        self,
+        document: Any,
+        *,
+        context: Any = None,
+        context_translation: Any = None,
+        batch_size: int = _STREAM_BATCH_SIZE,
+        **kwargs: Any,
+    ) -> Iterator[PlacedSentence]:
+        """The sentences of one document in order, each as soon as it is known: `source`, `translation`, `white_space`
+        before it, `paragraph`. Their white space and translations, joined, are what the call gives, but for the
+        rounding of batches of another size.
+
+        Nothing is decoded before a sentence is asked for, and nothing more once the iterator is closed. Between
+        sentences the model may be used for something else.
+
+        Args:
+            document: a string or a dict, as in the call.
+            context, context_translation: as in the call.
+            batch_size: sentences that are decoded at the same time, at least one window.
+            kwargs: options of the call, but `progress`, `return_sentences` and `return_details`.
+        """
+        preprocess, forward, _ = self._merged_parameters(kwargs)
+        forward.pop("progress", None)
+        prepared = self.preprocess(with_context(document, context, context_translation), **preprocess)
+        translator = self._translator([prepared], **{**forward, "batch_size": batch_size})
+        return prepared.layout.placed(_told(translator.stream(prepared.source)))
+
+
+def _told(stream: Generator[str, None, TranslatedDocument]) -> Iterator[str]:
+    """The sentences of a stream; the problems are said at its end."""
+    _warn([(yield from stream)])
+
+
+def _warn(translations: Iterable[TranslatedDocument]) -> None:
+    statistics = DecodingStatistics()
+    for translation in translations:
+        statistics.add(translation.statistics)
+    for problem in statistics.problems():
+        logger.warning(problem)
 
 
 @dataclass(frozen=True)
@@ -236,13 +288,9 @@ class _Translation:
     prepared: _PreparedDocument
     translated: TranslatedDocument
 
-    def text(self, joiner: str) -> str:
+    def text(self) -> str:
         """The translated text, with the white space of the source."""
-        paragraphs = self.translated.paragraphs
-        if self.prepared.segments is None:
-            return "\n\n".join(joiner.join(filter(None, paragraph)) for paragraph in paragraphs)
-        translations = [sentence for paragraph in paragraphs for sentence in paragraph]
-        return replace_sentences(self.prepared.segments, translations, joiner)
+        return self.prepared.layout.text(text for paragraph in self.translated.paragraphs for text in paragraph)
 
     def sentences(self) -> list[dict[str, Any]]:
         """Each sentence with its translation and the index of its paragraph."""
@@ -316,93 +364,10 @@ def _commit_of(model: PreTrainedModel) -> str | None:
 def _check_generate_options(options: dict[str, Any]) -> None:
     """Raises TypeError for a name that is no option of `generate`, with the nearest one that is."""
     known = {*vars(GenerationConfig()), *inspect.signature(GenerationMixin.generate).parameters, "generation_config"}
-    own = {*_FORWARD_OPTIONS, "source_language", "return_sentences", "context", "batch_size"}
+    own = {*_FORWARD_OPTIONS, *_PREPROCESS_OPTIONS, *_POSTPROCESS_OPTIONS, "context", "batch_size"}
     known = {name for name in known if not name.startswith("_")} - {"self", "inputs", "kwargs"}
     for name in options:
         if name not in known:
             nearest = difflib.get_close_matches(name, known | own, n=1)
             hint = f"; did you mean {nearest[0]!r}?" if nearest else ""
             raise TypeError(f"{name!r} is no option of the translation pipeline nor of generate{hint}")
-
-
-def _documents_of(inputs: Any) -> Iterable[Any]:
-    if isinstance(inputs, torch.utils.data.Dataset) and not isinstance(inputs, torch.utils.data.IterableDataset):
-        return (inputs[index] for index in range(len(inputs)))  # type: ignore[arg-type]
-    if isinstance(inputs, (bytes, bytearray)) or not isinstance(inputs, Iterable):
-        raise _wrong_type(inputs)
-    return inputs
-
-
-def _wrong_type(document: Any) -> TypeError:
-    hint = ""
-    if isinstance(document, (list, tuple)):
-        hint = '; sentences are given as {"paragraphs": [[sentence, ...], ...]}'
-    elif isinstance(document, bytes):
-        hint = '; decode it first, for example with .decode("utf-8")'
-    return TypeError(f"a document must be a string or a dict, got {type(document).__name__}: {document!r:.80}{hint}")
-
-
-def _checked_document(document: Any) -> Mapping[str, Any]:
-    """The document as a dict with known keys."""
-    if isinstance(document, str):
-        return {"text": document}
-    if not isinstance(document, Mapping):
-        raise _wrong_type(document)
-    unknown = set(document) - set(_DOCUMENT_KEYS)
-    if unknown or ("text" in document) == ("paragraphs" in document):
-        raise ValueError(
-            f'a document has either "text" or "paragraphs", and perhaps "context" and "context_translation"; '
-            f"got the keys {sorted(map(str, document))}"
-        )
-    if "text" in document and not isinstance(document["text"], str):
-        raise TypeError(f'"text" must be a string, got {type(document["text"]).__name__}')
-    if "paragraphs" in document:
-        _check_paragraphs("paragraphs", document["paragraphs"])
-    return document
-
-
-def _check_paragraphs(name: str, paragraphs: Any) -> None:
-    """Raises TypeError unless this is a list of lists of strings."""
-    if not isinstance(paragraphs, (list, tuple)):
-        raise TypeError(f"{name} must be a list of paragraphs, each a list of strings; got {type(paragraphs).__name__}")
-    for index, paragraph in enumerate(paragraphs):
-        if not isinstance(paragraph, (list, tuple)):
-            raise TypeError(f"{name}[{index}] must be a list of strings, got {type(paragraph).__name__}")
-        for number, sentence in enumerate(paragraph):
-            if not isinstance(sentence, str):
-                raise TypeError(f"{name}[{index}][{number}] must be a string, got {type(sentence).__name__}")
-
-
-def _context_paragraphs(context: Any, language: str) -> Sequence[Sequence[str]]:
-    """The sentences of each paragraph of a context: a string, a list of sentences or a list of paragraphs."""
-    if context is None:
-        return []
-    if isinstance(context, str):
-        return sentences_by_paragraph(segment_text(context, language))
-    if isinstance(context, (list, tuple)) and all(isinstance(sentence, str) for sentence in context):
-        context = [context]
-    _check_paragraphs("context", context)
-    return context
-
-
-def _with_context(document: Any, context: Any, context_translation: Any) -> Any:
-    """The document with what was given beside it; the document's own context may not be given twice."""
-    given = {"context": context, "context_translation": context_translation}
-    given = {name: value for name, value in given.items() if value is not None}
-    if not given:
-        return document
-    document = _checked_document(document)
-    twice = [name for name in given if document.get(name) is not None]
-    if twice:
-        raise ValueError(f"{twice[0]} is given twice: as an argument and in the document")
-    return {**document, **given}
-
-
-def _one_each(name: str, values: Any, num_documents: int) -> Sequence[Any]:
-    if values is None:
-        return [None] * num_documents
-    if not isinstance(values, (list, tuple)):
-        raise TypeError(f"{name} of a list of documents must be a list with one entry for each, got {values!r:.80}")
-    if len(values) != num_documents:
-        raise ValueError(f"{num_documents} documents but {len(values)} entries in {name}")
-    return values

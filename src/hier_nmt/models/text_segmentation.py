@@ -11,7 +11,11 @@ try:
 except ImportError:
     sentencex = None
 
-_LINES = re.compile(r"[^\r\n]+|[\r\n]+")
+_NEWLINES = r"\n\r\v\f\x1c-\x1e\x85\u2028\u2029"
+_LINES = re.compile(f"[^{_NEWLINES}]+|[{_NEWLINES}]+")
+# Between the fields of a line: tabs, or spaces that put them below each other.
+_FIELDS = re.compile(r"(\s*\t\s*|\s{4,})")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _WHITE_SPACE = re.compile(r"\s")
 _LANGUAGE_CODE = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*")
 
@@ -30,7 +34,8 @@ class Segment(NamedTuple):
 def segment_text(text: str, language: str) -> list[Segment]:
     """The segments of a text; joining their texts gives exactly the text.
 
-    A newline ends a paragraph, and so a sentence. Inside a line the rules that sentencex has for the language decide.
+    A newline, of whatever kind, ends a paragraph, and so a sentence. A tab or four spaces in a row part the fields of a
+    line, which are sentences of one paragraph. Inside a field the rules that sentencex has for the language decide.
 
     Args:
         text: any text, also empty.
@@ -49,7 +54,7 @@ def segment_text(text: str, language: str) -> list[Segment]:
     paragraph = -1
     for line in _LINES.findall(text):
         paragraph += bool(line.strip())
-        for piece in _sentences_and_white_space(line, language):
+        for piece in _pieces(line, language):
             segments.append(Segment(piece, not piece.isspace(), max(0, paragraph)))
     return _merge_white_space(segments)
 
@@ -81,6 +86,15 @@ def replace_sentences(segments: Iterable[Segment], translations: Iterable[str], 
     return "".join(parts)
 
 
+def _pieces(line: str, language: str) -> Iterator[str]:
+    """The sentences of a line, and the white space around them and between fields."""
+    for part in filter(None, _FIELDS.split(line)):
+        if part.isspace():
+            yield part
+        else:
+            yield from _sentences_and_white_space(part, language)
+
+
 def _sentences_and_white_space(line: str, language: str) -> Iterator[str]:
     position = 0
     for sentence in _sentences(line, language):
@@ -96,9 +110,10 @@ def _sentences_and_white_space(line: str, language: str) -> Iterator[str]:
 def _sentences(line: str, language: str) -> Iterator[str]:
     """The stripped sentences of a line, in order; together they hold all that is not white space.
 
-    sentencex 1.0 panics on some white space of several bytes ("A\\u00a0."), so it gets plain spaces, one for one.
+    sentencex 1.0 panics on some white space of several bytes ("A\\u00a0."), so it gets plain spaces, one for one, and
+    the replacement character for lone surrogates, which it refuses.
     """
-    plain = _WHITE_SPACE.sub(" ", line)
+    plain = _SURROGATE.sub("\ufffd", _WHITE_SPACE.sub(" ", line))
     position = 0
     for piece in sentencex.segment(language, plain):
         start = plain.find(piece, position)

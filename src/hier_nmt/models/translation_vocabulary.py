@@ -2,12 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tokenizers of a translation, seen as token ids: encoding, windows, decoding, and the ids that decoding needs."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 
 from transformers import PreTrainedTokenizerBase
 
 from .batched_generation import Ends
 from .document_windows import join_window
+from .kept_text import Characters, candidates, for_tokenizer, num_letters, unknown_characters, without_surrogates
+from .repetition import REPEATED_NGRAM_SIZE
+
+# How a vocabulary with byte fallback names the bytes of what it does not know.
+_BYTE = re.compile(r"<0x[0-9A-F]{2}>")
 
 
 class TranslationVocabulary:
@@ -22,6 +28,12 @@ class TranslationVocabulary:
         specials = (target.pad_token_id, target.bos_token_id, target.unk_token_id)
         self._never = [token_id for token_id in specials if token_id not in (None, target.eos_token_id)]
         self.ignored = {*self._never, target.eos_token_id}
+        # With the codes of languages, which some tokenizers write before each text.
+        self._special = set(source.all_special_ids)
+        # Then letters are known one by one, and not only in words.
+        self._has_bytes = "<0x00>" in source.get_vocab()
+        self._num_letters: dict[int, int] = {}
+        self._is_known: dict[str, bool] = {}
 
     @property
     def window_ends(self) -> Ends:
@@ -31,17 +43,46 @@ class TranslationVocabulary:
     def prefix_ends(self) -> Ends:
         return Ends([self.target.eos_token_id, *self.target_separators], self._never)
 
-    def alone_ends(self, retry: bool) -> Ends:
-        min_new_tokens = 1 if retry else None
-        return Ends([self.target.eos_token_id], [*self._never, *self.target_separators], min_new_tokens)
+    def alone_ends(self, retry: bool = False, no_loops: bool = False) -> Ends:
+        """How a sentence alone may end: with `retry` not at once, with `no_loops` without any n-gram twice."""
+        return Ends(
+            [self.target.eos_token_id],
+            [*self._never, *self.target_separators],
+            1 if retry else None,
+            REPEATED_NGRAM_SIZE if no_loops else None,
+        )
+
+    def unknown_characters(self, texts: Iterable[str]) -> Characters:
+        """What is done with the symbols of some source texts that the tokenizer does not know."""
+        found = candidates(texts, self._has_bytes)
+        new = sorted(found - set(self._is_known))
+        for character, ids in zip(new, self._encode(new, self.source), strict=True):
+            tokens = self._tokens(ids)
+            self._is_known[character] = any(token.strip("▁ ") for token in tokens)
+        return unknown_characters(character for character in found if not self._is_known[character])
+
+    def num_known_letters(self, ids: Sequence[int]) -> int:
+        """How many letters of a source text its known tokens stand for; of tokens that are bytes, at least as many."""
+        for token_id in set(ids) - set(self._num_letters):
+            self._num_letters[token_id] = sum(map(num_letters, self._tokens([token_id])))
+        return sum(self._num_letters[token_id] for token_id in ids)
+
+    def _tokens(self, ids: Sequence[int]) -> list[str]:
+        """Those tokens of a source text that stand for something known."""
+        tokens = self.source.convert_ids_to_tokens([token_id for token_id in ids if token_id not in self._special])
+        return [token for token in tokens if not _BYTE.fullmatch(token)]
 
     def encode(self, sentences: Sequence[str], target: bool = False) -> list[list[int]]:
         """Token ids of each sentence; without special tokens if windows get theirs from `join_window`."""
-        if not sentences:
+        plain_forms = {} if target else self.unknown_characters(sentences).plain_forms
+        readable = [for_tokenizer(sentence, plain_forms) for sentence in sentences]
+        return self._encode(readable, self.target if target else self.source)
+
+    def _encode(self, texts: Sequence[str], tokenizer: PreTrainedTokenizerBase) -> list[list[int]]:
+        if not texts:
             return []
-        tokenizer = self.target if target else self.source
         encoded = tokenizer(
-            list(sentences),
+            [without_surrogates(text) for text in texts],
             add_special_tokens=not self.has_separators,
             split_special_tokens=True,
             return_attention_mask=False,

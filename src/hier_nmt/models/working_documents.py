@@ -1,58 +1,18 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Documents before, during and after their translation, and the counts of what happened to them."""
+"""Documents before, during and after their translation."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from .batched_generation import Output
+from .decoding_report import COPIED, CUT, DECODED_AGAIN, SPLIT, DecodingStatistics, Incident
 from .document_windows import Window, document_blocks, split_window
+from .kept_text import SentenceParts
+from .repetition import is_loop, num_repeated_ngrams, repetition
 from .translation_vocabulary import TranslationVocabulary
 from .written_windows import ExpectedWindow
-
-
-@dataclass
-class DecodingStatistics:
-    """Counts of what happened while sentences were decoded; `add` sums them up.
-
-    Attributes:
-        num_sentences: sentences that were given, empty ones too.
-        num_windows: windows decoded, the repeated ones too.
-        num_fallbacks: sentences decoded again alone, for any of the next three reasons.
-        num_wrong_separators: translated windows with another number of sentences than the source.
-        num_endless: translated windows that reached the length limit before the end token.
-        num_empty_retries: sentences whose translation was empty at first.
-        num_empty: sentences without a translation in the end.
-        num_cut: translations that are incomplete, because they reached the length limit also alone.
-        num_split: sentences longer than the model's limit, translated in pieces.
-        num_shortened_windows: windows that lost context because they were longer than the model's limit.
-    """
-
-    num_sentences: int = 0
-    num_windows: int = 0
-    num_fallbacks: int = 0
-    num_wrong_separators: int = 0
-    num_endless: int = 0
-    num_empty_retries: int = 0
-    num_empty: int = 0
-    num_cut: int = 0
-    num_split: int = 0
-    num_shortened_windows: int = 0
-
-    def add(self, other: "DecodingStatistics") -> None:
-        """Adds the counts of `other` to these."""
-        for count in fields(self):
-            setattr(self, count.name, getattr(self, count.name) + getattr(other, count.name))
-
-    def problems(self) -> list[str]:
-        """What a reader of the translation must know: one line for each kind of problem that happened."""
-        told = {
-            "translated in pieces, because longer than the model's limit (max_source_tokens)": self.num_split,
-            "with a translation that was cut at the length limit": self.num_cut,
-            "without a translation: the model gave nothing, twice": self.num_empty,
-        }
-        return [f"{count} of {self.num_sentences} sentences {what}" for what, count in told.items() if count]
 
 
 @dataclass(frozen=True)
@@ -80,25 +40,42 @@ class SourceDocument:
 
 @dataclass
 class TranslatedDocument:
-    """The translations, in the paragraphs of the source, and the counts of how they were made."""
+    """The translations in the paragraphs of the source, the counts of how they were made, and what happened to them."""
 
     paragraphs: list[list[str]]
     statistics: DecodingStatistics
+    incidents: list[Incident] = field(default_factory=list)
+
+
+# Why a sentence is decoded again, alone.
+WRONG_SEPARATORS, ENDLESS, EMPTY, LOOP = (
+    "a window with another number of sentences",
+    "a window without end",
+    "empty",
+    "running in circles",
+)
+STAYED_EMPTY = "the model gave nothing, twice"
+TOO_LONG = "longer than the length limit"
 
 
 @dataclass
 class WorkingDocument:
-    """A document while it is decoded: its non-empty sentences in one row, context first.
+    """A document while it is decoded: its sentences with something to translate in one row, context first.
 
     Attributes:
-        texts: the sentences.
+        texts: the sentences, without what of them is not for the model.
         ids: their token ids.
         ends_paragraph: for each, whether it is the last of its paragraph.
         first: index of the first sentence that is not context.
         translations: what is known so far; None where there is nothing yet.
         target_ids: token ids of the translations.
-        places: (paragraph, sentence) of each sentence in the document that was given.
+        places: (paragraph, sentence) of each sentence in the document that was given, without the context.
+        numbers: for each of these how many sentences of the document are before it.
+        parts: for each of these what is put around its translation.
         result: the paragraphs, filled already where there is nothing to translate.
+        long: sentences that are too long for the model and translated in pieces; no window holds them with others.
+        incidents: what happened to the sentences of the row: (index, kind) -> reason.
+        copied: the sentences that are not in the row, as there is nothing to translate.
     """
 
     texts: list[str]
@@ -107,12 +84,22 @@ class WorkingDocument:
     first: int
     vocabulary: TranslationVocabulary
     places: list[tuple[int, int]] = field(default_factory=list)
+    numbers: list[int] = field(default_factory=list)
+    parts: list[SentenceParts] = field(default_factory=list)
     result: list[list[str]] = field(default_factory=list)
     statistics: DecodingStatistics = field(default_factory=DecodingStatistics)
+    long: set[int] = field(default_factory=set)
+    incidents: dict[tuple[int, str], str] = field(default_factory=dict)
+    copied: list[Incident] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.translations: list[str | None] = [None] * len(self.texts)
         self.target_ids: list[list[int]] = [[] for _ in self.texts]
+        self._num_known = self._num_told = 0
+        self._row_of = {number: index for index, number in enumerate(self.numbers, start=self.first)}
+        self._all_places = [
+            (row, column) for row, paragraph in enumerate(self.result) for column in range(len(paragraph))
+        ]
         num_closing = 1 if self.vocabulary.has_separators else 0
         self.source_lengths = [len(ids) + num_closing for ids in self.ids]
 
@@ -142,28 +129,42 @@ class WorkingDocument:
         sentences = [*self.target_ids[window.start : window.stop - 1], []]
         return self.vocabulary.join(sentences, self.ends_paragraph[inside], side=1)[:-1]
 
-    @property
-    def target_lengths(self) -> list[int]:
+    def target_lengths(self, window: Window) -> list[int]:
         """Lengths of the translations, closing tokens counted; guessed generously where there is none yet."""
-        pairs = zip(self.target_ids, self.source_lengths, strict=True)
+        inside = slice(*window)
+        pairs = zip(self.target_ids[inside], self.source_lengths[inside], strict=True)
         return [len(ids) + 1 if ids else 5 * num_source // 4 + 1 for ids, num_source in pairs]
 
-    def next_index(self) -> int | None:
-        """The first sentence without a translation."""
-        return next((index for index, known in enumerate(self.translations) if known is None), None)
+    def next_index(self, start: int = 0) -> int | None:
+        """The first sentence without a translation, from `start` on."""
+        self._num_known = max(self._num_known, start)
+        while self._num_known < len(self.texts) and self.translations[self._num_known] is not None:
+            self._num_known += 1
+        return self._num_known if self._num_known < len(self.texts) else None
+
+    def mark_long(self, limit: int) -> None:
+        """Marks the sentences without a translation that are longer than the limit."""
+        lengths = enumerate(self.source_lengths)
+        self.long = {index for index, length in lengths if length > limit and self.translations[index] is None}
+
+    def is_apart(self, index: int) -> bool:
+        """Whether a sentence is in no window with others: it is translated already, or in pieces."""
+        return self.translations[index] is not None or index in self.long
 
     def blocks(
         self, window_sentences: int, max_source_tokens: int | None, max_target_tokens: int | None
     ) -> list[Window]:
         """Windows that do not overlap, over what is not translated yet; those of nothing but context are left out."""
         blocks: list[Window] = []
-        target_lengths = self.target_lengths
         start = 0
         while start < len(self.texts):
-            stop = start + 1 if self.translations[start] is not None else self._end_of_run(start, window_sentences)
-            if self.translations[start] is None:
+            stop = start + 1 if self.is_apart(start) else self._end_of_run(start, window_sentences)
+            if not self.is_apart(start):
                 inside = document_blocks(
-                    self.source_lengths[start:stop], max_source_tokens, target_lengths[start:stop], max_target_tokens
+                    self.source_lengths[start:stop],
+                    max_source_tokens,
+                    self.target_lengths(Window(start, stop)),
+                    max_target_tokens,
                 )
                 blocks += [Window(start + block.start, start + block.stop) for block in inside]
             start = stop
@@ -173,33 +174,102 @@ class WorkingDocument:
         stop = start + 1
         while (
             stop < len(self.texts)
-            and self.translations[stop] is None
+            and not self.is_apart(stop)
             and (window_sentences == 0 or stop - start < window_sentences)
         ):
             stop += 1
         return stop
 
-    def store(self, index: int, ids: list[int]) -> bool:
-        """Keeps the translation of sentence `index`; False if it has no text, which is never kept over a text."""
-        text = self.vocabulary.decode(ids)
-        self.translations[index], self.target_ids[index] = text, ids
-        return bool(text)
+    def store(self, index: int, ids: list[int]) -> str | None:
+        """Keeps the translation of sentence `index`; returns why it should be decoded again, if it should."""
+        self.translations[index], self.target_ids[index] = self.vocabulary.decode(ids), ids
+        if not self.translations[index]:
+            return EMPTY
+        return LOOP if is_loop(ids, self.ids[index]) else None
 
-    def accept(self, index: int, output: Output, vocabulary: TranslationVocabulary) -> bool:
-        """Keeps the translation of a sentence that was decoded alone; False if it is empty."""
+    def accept(self, index: int, output: Output, vocabulary: TranslationVocabulary) -> str | None:
+        """Keeps the translation of a sentence that was decoded alone; returns why it should be decoded again."""
         self.statistics.num_windows += 1
-        ignored = {*vocabulary.ignored, *vocabulary.target_separators}
-        has_text = self.store(index, [token_id for token_id in output.ids if token_id not in ignored])
-        self.statistics.num_cut += not output.is_complete
-        return has_text
+        self._note_cut(index, output)
+        reason = self.store(index, _text_ids(output, vocabulary))
+        if reason is None and not output.is_complete and num_repeated_ngrams(self.target_ids[index]) > 0:
+            # It does not come to its end, even if its source repeats itself as much.
+            return LOOP
+        return reason
+
+    def accept_better(self, index: int, output: Output, vocabulary: TranslationVocabulary) -> None:
+        """Keeps the translation of a sentence that was decoded without any n-gram twice, if it is the better one."""
+        self.statistics.num_windows += 1
+        ids = _text_ids(output, vocabulary)
+        if vocabulary.decode(ids) and repetition(ids) < repetition(self.target_ids[index]):
+            self._note_cut(index, output)
+            self.store(index, ids)
+
+    def _note_cut(self, index: int, output: Output) -> None:
+        if output.is_complete:
+            self.incidents.pop((index, CUT), None)
+        else:
+            self.incidents[index, CUT] = TOO_LONG
+
+    def decode_again(self, index: int, reason: str) -> None:
+        """Counts and notes that a sentence is decoded again alone."""
+        self.statistics.num_fallbacks += 1
+        self.statistics.num_empty_retries += reason == EMPTY
+        self.statistics.num_loops += reason == LOOP
+        before = self.incidents.get((index, DECODED_AGAIN))
+        self.incidents[index, DECODED_AGAIN] = reason if before is None else f"{before}; {reason}"
+
+    def join_pieces(self, index: int, pieces: "WorkingDocument", joiner: str) -> None:
+        """Takes the translations of its pieces for a long sentence; pieces without one stay as they are."""
+        pairs = zip(pieces.translations, pieces.texts, strict=True)
+        self.translations[index] = joiner.join(translation or text for translation, text in pairs)
+        self.target_ids[index] = [token_id for ids in pieces.target_ids for token_id in ids]
+        self.statistics.add(replace(pieces.statistics, num_split=1))
+        self.incidents[index, SPLIT] = f"{len(pieces.texts)} pieces"
+        for (_, kind), reason in pieces.incidents.items():
+            self.incidents[index, kind] = reason
+        num_empty = sum(not translation for translation in pieces.translations)
+        if num_empty:
+            self.incidents[index, COPIED] = f"{num_empty} of {len(pieces.texts)} pieces: {STAYED_EMPTY}"
+
+    def text(self, index: int) -> str:
+        """Sentence `index` of the row as its reader wants it: the source, if the model gave nothing."""
+        paragraph, sentence = self.places[index - self.first]
+        translation = self.translations[index]
+        return self.parts[index - self.first].around(translation) if translation else self.result[paragraph][sentence]
+
+    def ready(self, stop: int) -> Iterator[str]:
+        """The document's sentences, those without anything to translate too, before that of index `stop` of the row."""
+        end = len(self._all_places) if stop == len(self.texts) else self.numbers[stop - self.first]
+        while self._num_told < end:
+            paragraph, sentence = self._all_places[self._num_told]
+            place = self._row_of.get(self._num_told)
+            self._num_told += 1
+            yield self.result[paragraph][sentence] if place is None else self.text(place)
 
     def finish(self) -> TranslatedDocument:
         """The document as its reader wants it."""
-        for (paragraph, sentence), text in zip(self.places, self.translations[self.first :], strict=True):
-            self.result[paragraph][sentence] = text or ""
-            self.statistics.num_empty += not text
-        self.statistics.num_sentences += sum(len(paragraph) for paragraph in self.result)
-        return TranslatedDocument(self.result, self.statistics)
+        for index in range(self.first, len(self.texts)):
+            if not self.translations[index]:
+                self.incidents[index, COPIED] = STAYED_EMPTY
+                self.statistics.num_empty += 1
+                self.statistics.num_copied += 1
+        paragraphs = [list(paragraph) for paragraph in self.result]
+        for index, (paragraph, sentence) in enumerate(self.places, start=self.first):
+            paragraphs[paragraph][sentence] = self.text(index)
+        self.statistics.num_cut += sum(kind == CUT for _, kind in self.incidents)
+        self.statistics.num_sentences += sum(map(len, paragraphs))
+        incidents = [
+            Incident(self.numbers[index - self.first], kind, reason)
+            for (index, kind), reason in self.incidents.items()
+            if index >= self.first
+        ]
+        return TranslatedDocument(paragraphs, self.statistics, sorted([*self.copied, *incidents]))
+
+
+def _text_ids(output: Output, vocabulary: TranslationVocabulary) -> list[int]:
+    ignored = {*vocabulary.ignored, *vocabulary.target_separators}
+    return [token_id for token_id in output.ids if token_id not in ignored]
 
 
 def most_target_tokens(num_source_tokens: int) -> int:
@@ -208,6 +278,14 @@ def most_target_tokens(num_source_tokens: int) -> int:
 
 
 Place = tuple[WorkingDocument, int]
+
+
+class Retry(NamedTuple):
+    """A sentence that must be decoded again alone, and why."""
+
+    document: WorkingDocument
+    sentence: int
+    reason: str
 
 
 class Job(NamedTuple):
@@ -226,7 +304,7 @@ class Job(NamedTuple):
         longest = max(self.document.source_lengths[self.window.start : self.window.stop])
         return ExpectedWindow(self.num_sentences, most_target_tokens(longest))
 
-    def accept(self, output: Output, vocabulary: TranslationVocabulary) -> list[Place]:
+    def accept(self, output: Output, vocabulary: TranslationVocabulary) -> list[Retry]:
         """Keeps what is right in a translated window; returns the sentences that must be decoded again."""
         statistics = self.document.statistics
         statistics.num_windows += 1
@@ -237,72 +315,24 @@ class Job(NamedTuple):
             has_wrong_separators = output.is_complete or len(sentences) > self.num_sentences
             statistics.num_endless += not has_wrong_separators
             statistics.num_wrong_separators += has_wrong_separators
-            return [(self.document, index) for index in kept]
-        empty = [index for index in kept if not self.document.store(index, sentences[index - self.window.start])]
-        statistics.num_empty_retries += len(empty)
-        return [(self.document, index) for index in empty]
+            reason = WRONG_SEPARATORS if has_wrong_separators else ENDLESS
+            return [Retry(self.document, index, reason) for index in kept]
+        reasons = [self.document.store(index, sentences[index - self.window.start]) for index in kept]
+        pairs = zip(kept, reasons, strict=True)
+        return [Retry(self.document, index, reason) for index, reason in pairs if reason is not None]
 
-    def accept_current(self, output: Output, vocabulary: TranslationVocabulary) -> list[Place]:
+    def accept_current(self, output: Output, vocabulary: TranslationVocabulary) -> list[Retry]:
         """Keeps the translation of the current sentence behind a forced prefix, if there is one."""
         statistics = self.document.statistics
         statistics.num_windows += 1
         ids = [token_id for token_id in output.ids if token_id not in vocabulary.ignored]
-        has_text = self.document.store(self.first, ids)
+        reason = self.document.store(self.first, ids)
         statistics.num_endless += not output.is_complete
-        statistics.num_empty_retries += not has_text and output.is_complete
-        return [] if has_text and output.is_complete else [(self.document, self.first)]
+        if not output.is_complete:
+            reason = ENDLESS
+        return [] if reason is None else [Retry(self.document, self.first, reason)]
 
 
-def encode_documents(
-    documents: Sequence[SourceDocument], vocabulary: TranslationVocabulary, num_context: int | None
-) -> list[WorkingDocument]:
-    """The documents, encoded, with at most `num_context` sentences of the context before each (None: all of it)."""
-    parts = [part for document in documents for part in (document.context, document.paragraphs)]
-    ids = iter(vocabulary.encode([text for part in parts for paragraph in part for text in paragraph]))
-    return [_encode_document(document, vocabulary, ids, num_context) for document in documents]
-
-
-def _encode_document(
-    document: SourceDocument, vocabulary: TranslationVocabulary, ids: Iterator[list[int]], num_context: int | None
-) -> WorkingDocument:
-    """The document as one row of sentences, without those that have no tokens: these stay as they are."""
-    context = _sentences(document.context, ids)
-    context = context[len(context) - min(num_context, len(context)) :] if num_context is not None else context
-    sentences = _sentences(document.paragraphs, ids)
-    row = [*context, *sentences]
-    working = WorkingDocument(
-        texts=[sentence.text for sentence in row],
-        ids=[sentence.ids for sentence in row],
-        ends_paragraph=_paragraph_ends(context) + _paragraph_ends(sentences),
-        first=len(context),
-        vocabulary=vocabulary,
-        places=[sentence.place for sentence in sentences],
-        result=[list(paragraph) for paragraph in document.paragraphs],
-    )
-    if document.context_translation is not None:
-        working.know([document.context_translation[sentence.number] for sentence in context])
-    return working
-
-
-class _Sentence(NamedTuple):
-    """A sentence with at least one token; its place is (paragraph, sentence), its number counts through them."""
-
-    text: str
-    ids: list[int]
-    place: tuple[int, int]
-    number: int
-
-
-def _sentences(paragraphs: Sequence[Sequence[str]], ids: Iterator[list[int]]) -> list[_Sentence]:
-    places = [(row, column) for row, paragraph in enumerate(paragraphs) for column in range(len(paragraph))]
-    everything = [
-        _Sentence(paragraphs[row][column], list(next(ids)), (row, column), number)
-        for number, (row, column) in enumerate(places)
-    ]
-    return [sentence for sentence in everything if sentence.ids and sentence.text.strip()]
-
-
-def _paragraph_ends(sentences: Sequence[_Sentence]) -> list[bool]:
-    """For each sentence, whether the next one is in another paragraph or there is none."""
-    rows = [sentence.place[0] for sentence in sentences]
-    return [row != following for row, following in zip(rows, [*rows[1:], -1], strict=False)]
+def all_places(paragraphs: Sequence[Sequence[str]]) -> list[tuple[int, int]]:
+    """(paragraph, sentence) of every sentence."""
+    return [(row, column) for row, paragraph in enumerate(paragraphs) for column in range(len(paragraph))]

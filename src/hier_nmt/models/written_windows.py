@@ -129,6 +129,29 @@ class WithinPositions(LogitsProcessor):
         return scores.masked_fill(rows[:, None] & is_forbidden, -torch.inf)
 
 
+class WithinLengths(LogitsProcessor):
+    """Ends each row at its own longest length, so that a beam search does not depend on what else is in its batch.
+
+    Args:
+        lengths: the most new tokens of each document of the batch, the end token counted; its beams are neighbouring
+            rows.
+        num_given: tokens before the first new one.
+        end_ids: tokens that end the text.
+    """
+
+    def __init__(self, lengths: Sequence[int], num_given: int, end_ids: Sequence[int]) -> None:
+        self.lengths, self.num_given, self.end_ids = lengths, num_given, end_ids
+
+    def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:  # type: ignore[override]
+        """The scores [B, V] of the token behind `input_ids` [B, T]: in the last place all but end tokens are lost."""
+        num_new = input_ids.shape[1] - self.num_given
+        is_last = torch.tensor(self.lengths, device=scores.device) <= num_new + 1
+        is_other = torch.ones(scores.shape[1], dtype=torch.bool, device=scores.device)
+        is_other[list(self.end_ids)] = False
+        rows = is_last.repeat_interleave(len(scores) // len(self.lengths))
+        return scores.masked_fill(rows[:, None] & is_other, LOST_SCORE)
+
+
 def count_written(
     tokens: torch.Tensor, separator_ids: Collection[int], is_ignored: torch.Tensor | None = None
 ) -> tuple[torch.Tensor, torch.Tensor]:

@@ -8,7 +8,7 @@ from word_translation import WordTranslator
 
 from hier_nmt.data.documents import ParallelDocument, SentencePair
 from hier_nmt.evaluation.translate import ResumeError, read_translations, translate_documents
-from hier_nmt.models.working_documents import DecodingStatistics
+from hier_nmt.models.decoding_report import DecodingStatistics
 
 SOURCES = [[["a.", "b."], ["c."]], [["d."]], [["e.", "f."]], [["g."]]]
 EXPECTED = [[["A .", "B ."], ["C ."]], [["D ."]], [["E .", "F ."]], [["G ."]]]
@@ -179,3 +179,13 @@ def test_finished_translations_are_read_whatever_separators_stand_in_them(tmp_pa
     path.write_text("{")
     with pytest.raises(ResumeError, match="is no file of translations"):
         read_translations(path, documents)
+
+
+def test_lone_surrogates_come_back_from_the_file(tmp_path) -> None:
+    file = tmp_path / "out.jsonl"
+    documents = [[["a \ud800 b.", "\udfff"]]]
+    first = translate(WordTranslator(), documents, output_file=file)
+    assert first == [[["A \ud800 B .", "\udfff"]]]
+    model = WordTranslator()
+    assert translate(model, documents, output_file=file) == first
+    assert model.windows == []

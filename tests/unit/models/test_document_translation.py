@@ -7,9 +7,10 @@ from transformers import GenerationConfig, MarianConfig, MarianMTModel, Tokenize
 from word_translation import BOS, EOS, PAD, SEP, Sentences, WordTranslator, word_tokenizer
 
 from hier_nmt import HierNMTConfig, HierNMTForConditionalGeneration
+from hier_nmt.models.decoding_report import DecodingStatistics
 from hier_nmt.models.document_translation import STRATEGIES, DocumentTranslator
 from hier_nmt.models.long_sentences import sentence_joiner, split_long_sentence
-from hier_nmt.models.working_documents import DecodingStatistics, SourceDocument, TranslatedDocument
+from hier_nmt.models.working_documents import SourceDocument, TranslatedDocument
 
 # Two paragraphs of two sentences, a document of one, and one of three.
 DOCUMENTS = [
@@ -169,12 +170,14 @@ def test_an_empty_translation_is_tried_again_with_the_end_forbidden(strategy) ->
     assert total(translated) == DecodingStatistics(num_sentences=1, num_windows=2, num_fallbacks=1, num_empty_retries=1)
 
 
-def test_a_sentence_that_stays_empty_is_counted_and_said() -> None:
+def test_a_sentence_that_stays_empty_is_copied_counted_and_said() -> None:
     model = WordTranslator(alone=empty, forced_word="<unk>")
     translated = translate(model, [SourceDocument([["a.", "b."]])])
-    assert texts(translated) == [[["", ""]]]
-    assert total(translated).num_empty == 2
-    assert total(translated).problems() == ["2 of 2 sentences without a translation: the model gave nothing, twice"]
+    assert texts(translated) == [[["a.", "b."]]]
+    assert total(translated).num_empty == total(translated).num_copied == 2
+    assert total(translated).problems() == [
+        "2 of 2 sentences left in the source language: the model gave nothing, twice"
+    ]
 
 
 def test_a_loop_stops_at_twice_the_source_length_plus_ten_and_is_counted() -> None:
@@ -510,7 +513,7 @@ def test_sentences_beyond_the_learned_positions_are_translated_where_they_share_
 
 def test_a_sentence_with_more_tokens_than_learned_positions_is_translated_in_pieces() -> None:
     document = SourceDocument([["a b.", "a, b " * 8, "c."]], context=[["d " * 13]])
-    for strategy, num_split in (("document", 2), ("current", 1), ("prefix", 2)):
+    for strategy, num_split in (("document", 1), ("current", 1), ("prefix", 2)):
         options = {"tokenizer": word_tokenizer(), "strategy": strategy, "window_sentences": 3}
         translated = translate(whole_document_model(), [document], **options)
         assert list(map(len, texts(translated)[0])) == [3]

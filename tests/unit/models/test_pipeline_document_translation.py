@@ -161,6 +161,7 @@ def test_generators_and_datasets_are_translated_bit_by_bit() -> None:
 
 def test_text_without_spaces_between_sentences_gets_them_in_the_translation() -> None:
     pipe = translator(WordTranslator(source_language="zh", target_language="en"))
+    pipe.tokenizer.add_tokens(["你好", "再见"])
     pipe.model.alone = lambda sentences: [["A", "!"]]
     text = pipe("你好。再见。")[0]["translation_text"]
     assert text == "A ! A !"

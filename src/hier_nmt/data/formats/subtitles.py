@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from ...models.placed_marks import tag_places
 from ..corpus_files import CorpusError, read_bytes
 from ..documents import ParallelDocument, SentencePair
 from ..text_files import decode_text
 from .document_file import DocumentFile, Translations, Unit, UnitDocument
-from .tag_places import tag_places
 
 _TIMES = re.compile(
     r"\s*(\d{1,6}):([0-5]?\d):([0-5]?\d)[,.](\d{1,3})\s*-->\s*"

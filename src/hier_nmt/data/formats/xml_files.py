@@ -11,8 +11,8 @@ from typing import Any, Literal, NamedTuple
 
 from lxml import etree
 
+from ...models.placed_marks import tag_places
 from ..corpus_files import CorpusError, read_bytes
-from .tag_places import tag_places
 
 Element = Any
 XML_LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
