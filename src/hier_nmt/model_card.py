@@ -202,7 +202,7 @@ def model_card(
             ("energy", texts.energy),
         ],
         results=results_table([item for item in evaluations if not item.is_contrastive]),
-        forced=forced_note(evaluations),
+        forced=forced_note([item for item in evaluations if not item.is_contrastive]),
         context=context_table([item for item in evaluations if item.is_contrastive]),
         citations=[CITATIONS[name] for name in texts.citations],
     )
@@ -234,7 +234,9 @@ def results_table(evaluations: Sequence[Evaluation]) -> str:
 
 
 def forced_note(evaluations: Sequence[Evaluation]) -> str:
-    """What the scores are of: translations, and, named so, what was said with the reference fed in."""
+    """What the scores are of: translations, and, named so, what was said with the reference fed in; nothing of none."""
+    if not evaluations:
+        return ""
     free = "BLEU, chrF and TER are those of free-running translations: the model reads its own words, no reference."
     if not any(report.get("label") == LABEL for item in evaluations for report in item.content["reports"]):
         return f"{free} Scores with the reference fed in (teacher-forced): {UNKNOWN}."

@@ -4,9 +4,11 @@
 
 import ast
 import hashlib
+import importlib
 import json
 import os
 import pickle
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,11 +17,13 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors.torch import load_file
+from tiny_han_models import tiny_model as tiny_han_model
 from tiny_models import tiny_model
 from tiny_recurrent_models import tiny_model as tiny_recurrent_model
 from transformers import AutoModelForSeq2SeqLM
 
-from hier_nmt.models.safetensors_model import check_weights_are_safetensors
+from hier_nmt.models.safetensors_model import SafetensorsModel, check_weights_are_safetensors
+from hier_nmt.recipes import CONFIG_CLASSES
 
 ROOT = Path(__file__).parents[2]
 CHECKPOINT = ROOT / "checkpoints" / "hier-nmt-en-fr"
@@ -149,7 +153,7 @@ class Dangerous:
         return open, (str(self.path), "w")
 
 
-FAMILIES = pytest.mark.parametrize("make", [tiny_model, tiny_recurrent_model])
+FAMILIES = pytest.mark.parametrize("make", [tiny_model, tiny_han_model, tiny_recurrent_model])
 
 
 @pytest.fixture
@@ -196,11 +200,10 @@ def test_pickles_beside_safetensors_are_not_read(make, tmp_path: Path) -> None:
 
 
 def test_every_family_reads_safetensors_alone() -> None:
-    for path in MODELS.glob("modeling_*.py"):
-        classes = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ClassDef)]
-        bases = [dotted(base)[-1:] for one in classes for base in one.bases]
-        assert ("SafetensorsModel",) in bases, path.name
-        assert ("PreTrainedModel",) not in bases, path.name
+    for config_class in CONFIG_CLASSES.values():
+        for reference in set(config_class.auto_classes.values()) - {config_class.auto_classes["AutoConfig"]}:
+            module, _, name = reference.partition(".")
+            assert issubclass(getattr(importlib.import_module(f"hier_nmt.models.{module}"), name), SafetensorsModel)
 
 
 @pytest.mark.parametrize(
@@ -237,19 +240,17 @@ def test_models_in_several_safetensors_files_are_read(tmp_path: Path) -> None:
 @FAMILIES
 def test_code_beside_uploaded_weights_is_that_of_the_source_byte_by_byte(make, tmp_path: Path) -> None:
     model = make()
-    marked = {one: one._auto_class for one in (type(model.config), type(model))}
-    type(model.config).register_for_auto_class()
-    type(model).register_for_auto_class("AutoModelForSeq2SeqLM")
-    try:
-        model.save_pretrained(tmp_path)
-    finally:
-        for one, before in marked.items():
-            one._auto_class = before
+    model.save_pretrained(tmp_path)
     copied = sorted(tmp_path.glob("*.py"))
     modeling = f"{type(model).__module__.rpartition('.')[2]}.py"
     assert {"safetensors_model.py", modeling} <= {path.name for path in copied}
     for path in copied:
-        assert path.read_bytes() == (MODELS / path.name).read_bytes(), path.name
+        source = (MODELS / path.name).read_bytes()
+        assert path.read_bytes().startswith(source), path.name
+        # Behind the source nothing but names of the other files, which are not imported.
+        behind = path.read_text(encoding="utf-8")[len(source.decode()) :].splitlines()
+        assert behind == [] or behind[1].startswith("if False:"), path.name
+        assert all(re.fullmatch(r"    from \.\w+ import \*", line) for line in behind[2:]), path.name
 
 
 def test_the_shipped_checkpoint_holds_data_and_at_most_our_code() -> None:

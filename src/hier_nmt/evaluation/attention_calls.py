@@ -198,13 +198,15 @@ def sentence_encoders(network: Any) -> dict[str, list[SentenceEncoder]]:
     found = {
         "encoder": [encoder.sentence_encoder]
         if encoder.sentence_encoder
-        else [layer.sentence_encoder for layer in encoder.layers if layer.sentence_encoder],
-        "cross": [layer.source_sentence_encoder for layer in decoder.layers if layer.source_sentence_encoder],
+        else [layer.sentence_encoder for layer in encoder.layers],
+        "cross": [layer.source_sentence_encoder for layer in decoder.layers],
         "decoder": [decoder.sentence_encoder]
         if decoder.sentence_encoder
-        else [layer.sentence_encoder for layer in decoder.layers if layer.sentence_encoder],
+        else [layer.sentence_encoder for layer in decoder.layers],
     }
-    return {slot: modules for slot, modules in found.items() if modules}
+    # The summaries of a convolution are not of sentences.
+    encoders = {slot: [one for one in modules if isinstance(one, SentenceEncoder)] for slot, modules in found.items()}
+    return {slot: modules for slot, modules in encoders.items() if modules}
 
 
 def context_of(layer: Any) -> SentenceContextAttention | None:

@@ -51,6 +51,8 @@ class HierNMTCollector(Collector):
         super().__init__(model, vocabulary, ids, tree_sentences)
         self.network: Any = model.base_model
         self.sentence_encoders = sentence_encoders(self.network)
+        # Summaries of a convolution stand for no sentence, so there is no place to show what is read of them.
+        self.shows_context = self.config.sentence_encoder == "source2token"
         self._walks: dict[str, list[TreeRecord]] = defaultdict(list)
         self._poolings: dict[str, np.ndarray] = {}
 
@@ -80,7 +82,7 @@ class HierNMTCollector(Collector):
             modules: list[Any] = [
                 context_of(layer) if name == "context" else layer.self_attn for layer in self.network.encoder.layers
             ]
-            if modules[0] is None:
+            if modules[0] is None or (name == "context" and not self.shows_context):
                 continue
             num_sentences = int(numbers.max()) + 1
             key_ids = torch.arange(num_sentences, device=numbers.device) if name == "context" else numbers
@@ -123,6 +125,8 @@ class HierNMTCollector(Collector):
                 continue
             key_ids["decoder"] = numbers[0, : queries.stop] - 1
             for slot, layers in decoder_layers(output).items():
+                if slot == "decoder_context" and not self.shows_context:
+                    continue
                 self._add(reading, slot, layers, queries, written[queries], key_ids[slot])
             self._read_trees(reading, "cross", calls, queries, queries.start)
 
