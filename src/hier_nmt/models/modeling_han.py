@@ -17,14 +17,9 @@ from transformers.utils.output_capturing import OutputRecorder
 
 from .conditional_attention import SentenceContextAttention
 from .configuration_han import HANConfig
+from .encoder_decoder import HierNMTDecoder, HierNMTEncoder, HierNMTPreTrainedModel
 from .han_layers import HANDecoderLayer, HANEncoderLayer
-from .modeling_hier_nmt import (
-    HierNMTDecoder,
-    HierNMTEncoder,
-    HierNMTForConditionalGeneration,
-    HierNMTModel,
-    HierNMTPreTrainedModel,
-)
+from .modeling_hier_nmt import HierNMTForConditionalGeneration, HierNMTModel
 from .multi_head_attention import MultiHeadAttention
 from .word_vectors import NearestWordOutput, WordVectorEmbedding, mean_squared_error
 
