@@ -48,7 +48,7 @@ train-demo: $(RUNTIME)  ## train a tiny model on a generated corpus (under five 
 	.venv/bin/python training/translate.py --model runs/demo examples/demo.en.txt
 
 # Nothing else should run meanwhile.
-bench: $(DEV)  ## measure time and memory of attention and models (three quarters of an hour), tables and plots in runs/bench
+bench: $(DEV)  ## measure time and memory of attention and models (an hour or more), tables and plots in runs/bench
 	@mkdir -p runs/bench
 	.venv/bin/python benchmarks/attention.py --output runs/bench/attention.json --plot runs/bench/attention.png
 	.venv/bin/python benchmarks/big_bird.py --output runs/bench/big_bird.json --plot runs/bench/big_bird.png
