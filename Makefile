@@ -20,7 +20,7 @@ REQUIREMENTS := setup.cfg pyproject.toml
 PARALLEL := --numprocesses auto --maxprocesses 4 --dist loadfile
 
 .DEFAULT_GOAL := help
-.PHONY: help translate test lint types train-demo bench fuzz test-slow test-oldest test-transformers clean
+.PHONY: help translate test lint types train-demo bench checkpoint-code fuzz test-slow test-oldest test-transformers clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-20s %s\n", $$1, $$2}'
@@ -53,6 +53,11 @@ bench: $(DEV)  ## measure time and memory of attention and models (an hour or mo
 	.venv/bin/python benchmarks/attention.py --output runs/bench/attention.json --plot runs/bench/attention.png
 	.venv/bin/python benchmarks/big_bird.py --output runs/bench/big_bird.json --plot runs/bench/big_bird.png
 	.venv/bin/python benchmarks/model.py --output runs/bench/model.json --plot runs/bench/model.png
+
+# After every change of src/hier_nmt/models: so the folder needs nothing but Transformers. The tests compare the two.
+checkpoint-code: $(RUNTIME)  ## copy the models' code beside the shipped weights
+	.venv/bin/python -c "import hier_nmt, transformers; \
+		transformers.AutoConfig.from_pretrained('$(MODEL)').save_pretrained('$(MODEL)')"
 
 MINUTES ?= 10
 fuzz: $(DEV)  ## damage valid files at random and read them, MINUTES=10 for each kind of reader; findings in runs/fuzz

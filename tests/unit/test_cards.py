@@ -3,16 +3,15 @@
 """The cards in the repository: generated, valid for the Hub, and their programs run."""
 
 import json
-import os
 import re
-import subprocess
-import sys
+import shutil
 from pathlib import Path
 
 import pytest
+from fresh_processes import environment, python_without_package, run
 from huggingface_hub import ModelCard, ModelCardData
 from huggingface_hub.repocard_data import eval_results_to_model_index, model_index_to_eval_results
-from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+from transformers import pipeline
 
 from hier_nmt.model_card import CardTexts, model_card
 
@@ -114,25 +113,15 @@ def test_the_programs_of_the_cards_run_with_the_package(capsys) -> None:
 
 
 @pytest.mark.slow
-def test_the_programs_of_the_cards_run_without_the_package(tmp_path) -> None:
-    model = AutoModelForSeq2SeqLM.from_pretrained(CHECKPOINT)
-    marked = {one: one._auto_class for one in (type(model.config), type(model))}
-    type(model.config).register_for_auto_class()
-    type(model).register_for_auto_class("AutoModelForSeq2SeqLM")
-    try:
-        model.save_pretrained(tmp_path)
-    finally:
-        for one, before in marked.items():
-            one._auto_class = before
-    AutoTokenizer.from_pretrained(CHECKPOINT).save_pretrained(tmp_path)
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    for program in different_programs(1, tmp_path):
-        command = [sys.executable, "-c", f"import sys\nsys.modules['hier_nmt'] = None\n{program}"]
-        result = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+def test_the_programs_of_the_cards_run_with_the_checkpoints_folder_and_transformers_alone(tmp_path) -> None:
+    python, folder = python_without_package(tmp_path / "bare"), tmp_path / "model"
+    shutil.copytree(CHECKPOINT, folder)
+    for program in different_programs(1, folder):
+        result = run([python, "-c", program], environment(tmp_path / "home", with_package=False), tmp_path)
         assert result.returncode == 0, result.stderr
-        lines = result.stdout.strip().splitlines()
-        assert len(lines) == 2
-        assert all(len(line.split()) > 3 for line in lines), lines
+        translate = pipeline("translation", model=str(CHECKPOINT))
+        expected = translate("The committee met on Monday. It will report in May.")[0]["translation_text"]
+        assert result.stdout.splitlines() == [expected]
 
 
 @pytest.mark.parametrize(

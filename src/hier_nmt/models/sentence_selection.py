@@ -76,7 +76,8 @@ class SelectedRelevance(torch.autograd.Function):
     @torch.autograd.function.once_differentiable
     def backward(ctx, grad_scores):  # type: ignore[no-untyped-def]
         """Gradients of query [B, H, Q, E] and key [B, H, N, E]."""
-        query, key, indices = ctx.saved_tensors
+        # Detached, because `embedding_bag` prepares for gradients of its own where a weight says it wants them.
+        query, key, indices = (saved.detach() for saved in ctx.saved_tensors)
         compiled = compiled_form(query)
         if compiled is not None:
             return *compiled.relevance_gradients(query, key, indices, grad_scores), None, None

@@ -1,0 +1,79 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What happened while sentences were decoded: counts, and which sentences it happened to."""
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, fields
+from typing import Any, NamedTuple
+
+
+@dataclass
+class DecodingStatistics:
+    """Counts of what happened while sentences were decoded; `add` sums them up.
+
+    Attributes:
+        num_sentences: sentences that were given, empty ones too.
+        num_windows: windows decoded, the repeated ones too.
+        num_fallbacks: sentences decoded again alone, for any of the next four reasons.
+        num_wrong_separators: translated windows with another number of sentences than the source.
+        num_endless: translated windows that reached the length limit before the end token.
+        num_empty_retries: sentences whose translation was empty at first.
+        num_loops: sentences whose translation ran in circles at first.
+        num_empty: sentences for which the model gave nothing in the end; they are copied.
+        num_copied: sentences that come back as they were: these, and those with nothing to translate.
+        num_cut: translations that are incomplete, because they reached the length limit also alone.
+        num_split: sentences longer than the model's limit, translated in pieces.
+        num_shortened_windows: windows that lost context because they were longer than the model's limit.
+    """
+
+    num_sentences: int = 0
+    num_windows: int = 0
+    num_fallbacks: int = 0
+    num_wrong_separators: int = 0
+    num_endless: int = 0
+    num_empty_retries: int = 0
+    num_loops: int = 0
+    num_empty: int = 0
+    num_copied: int = 0
+    num_cut: int = 0
+    num_split: int = 0
+    num_shortened_windows: int = 0
+
+    def add(self, other: "DecodingStatistics") -> None:
+        """Adds the counts of `other` to these."""
+        for count in fields(self):
+            setattr(self, count.name, getattr(self, count.name) + getattr(other, count.name))
+
+    def problems(self) -> list[str]:
+        """What a reader of the translation must know: one line for each kind of problem that happened."""
+        told = {
+            "translated in pieces, because longer than the model's limit (max_source_tokens)": self.num_split,
+            "with a translation that was cut at the length limit": self.num_cut,
+            "left in the source language: the model gave nothing, twice": self.num_empty,
+        }
+        return [f"{count} of {self.num_sentences} sentences {what}" for what, count in told.items() if count]
+
+
+class Incident(NamedTuple):
+    """Something that happened to a sentence, counted through its document from 0."""
+
+    sentence: int
+    kind: str
+    reason: str
+
+
+# Kinds of incidents, in the order in which they are told.
+COPIED, CUT, SPLIT, DECODED_AGAIN = "copied", "cut", "split", "decoded_again"
+INCIDENT_KINDS = (COPIED, CUT, SPLIT, DECODED_AGAIN)
+
+
+def details(statistics: DecodingStatistics, incidents: Iterable[Incident]) -> dict[str, Any]:
+    """A document's counts, and for each kind of incident the sentences with the reasons.
+
+    `{"counts": {...}, "copied": [{"sentence": 3, "reason": "no letters"}], "cut": [...], "split": [...],
+    "decoded_again": [...]}`; sentences are counted from 0, as in the list of sentences.
+    """
+    lists: dict[str, list[dict[str, Any]]] = {kind: [] for kind in INCIDENT_KINDS}
+    for one in sorted(incidents):
+        lists[one.kind].append({"sentence": one.sentence, "reason": one.reason})
+    return {"counts": asdict(statistics), **lists}

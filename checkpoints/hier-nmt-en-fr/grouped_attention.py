@@ -1,0 +1,341 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Attention to selected sentences in time and memory linear in the number of selected tokens.
+
+The score that is added is the same for all tokens of a sentence, so attention over the selected sentences is a merge of
+plain attentions inside each of them. The queries that read the same sentence are gathered in blocks, so that all work
+is multiplications of small matrices. The backward pass computes the weights anew from the merged normaliser.
+
+Dimensions: B batch, H heads, Q queries, K keys, E head width, N sentences, C sentences read per query (the own one
+included), R = B H' Q rows (queries of the H' heads at work), M blocks, m blocks of a chunk, L queries of a block, W
+words of the longest sentence of a chunk.
+"""
+
+from typing import NamedTuple
+
+import torch
+from torch.nn import functional
+
+from .compiled_form import compiled_form
+from .sentence_blocks import Chunk, SentenceWords, Slab, plan_blocks
+from .workspace import Workspace, kept_workspace
+
+# Pairs of a query and a sentence that are planned at one time.
+PAIRS_AT_ONCE = 2**16
+
+
+class Dropout(NamedTuple):
+    """Dropout on attention weights, whose choices can be made again in the backward pass.
+
+    Attributes:
+        probability: of a weight to be dropped; 0 draws nothing.
+        seed: of the choices.
+    """
+
+    probability: float
+    seed: int
+
+    def of_heads(self, first_head: int) -> "Dropout":
+        """The same with choices of its own for the slab that begins with this head."""
+        return self._replace(seed=self.seed + (first_head << 32))
+
+    def factors(self, weights: torch.Tensor, chunk: Chunk) -> torch.Tensor:
+        """0 or 1 / (1 - probability) for each of the chunk's weights [m, W, L]."""
+        generator = torch.Generator(weights.device).manual_seed(self.seed + chunk.blocks.start)
+        kept = torch.rand(weights.shape, generator=generator, device=weights.device) >= self.probability
+        return kept.to(weights.dtype) / (1.0 - self.probability)
+
+
+class Arithmetic(NamedTuple):
+    """Gathering and multiplying in memory that is used again for every chunk.
+
+    Attributes:
+        states: workspace of the type of the states.
+        sums: workspace of the type of the scores, in which sums are kept.
+    """
+
+    states: Workspace
+    sums: Workspace
+
+    def give_back(self) -> None:
+        """Gives back the large buffers."""
+        self.states.give_back()
+        self.sums.give_back()
+
+    def gather(self, name: str, states: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
+        """The rows [..., E] that `rows` names in `states` [L, E]."""
+        target = self.states.take(name, rows.numel(), states.shape[1])
+        torch.index_select(states, 0, rows.flatten(), out=target)
+        return target.view(*rows.shape, -1)
+
+    def multiply(self, name: str, left: torch.Tensor, right: torch.Tensor, factor: float = 1.0) -> torch.Tensor:
+        """The products of matrices [m, a, b] and [m, b, c], times the factor."""
+        target = self.states.take(name, len(left), left.shape[1], right.shape[2])
+        return target.baddbmm_(left, right, beta=0, alpha=factor)
+
+    def multiply_into(self, target: torch.Tensor, left: torch.Tensor, right: torch.Tensor, factor: float = 1.0) -> None:
+        """Writes the products of matrices [m, a, b] and [m, b, c], times the factor, to `target`."""
+        if target.dtype == left.dtype:
+            target.baddbmm_(left, right, beta=0, alpha=factor)
+        else:
+            target.copy_(self.multiply("product", left, right, factor))
+
+    def logits(self, chunk: Chunk, query: torch.Tensor, key: torch.Tensor, scaling: float) -> torch.Tensor:
+        """Logits [m, W, L] of the words [m, W, E] for the queries [m, L, E]: words first, which multiplies faster."""
+        logits = self.multiply("logits", key, query.transpose(1, 2), scaling)
+        return logits if chunk.may_look is None else logits.masked_fill_(~chunk.may_look, -torch.inf)
+
+
+def attend_slab(
+    slab: Slab,
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    scores: torch.Tensor,
+    scaling: float,
+    dropout: Dropout,
+    arithmetic: Arithmetic,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Outputs [R, E], and the logarithm of the sum of exponentials [R] of what each row read.
+
+    Args:
+        slab: the plan.
+        query: [R, E].
+        key, value: [B * H' * K, E].
+        scores: added scores [R, C].
+        scaling: factor on query . key.
+        dropout: on the weights.
+        arithmetic: does the work.
+    """
+    num_blocks, length = slab.blocks.row.shape
+    # One slot more than there are: that of pairs which name no sentence.
+    outputs = arithmetic.sums.take("slots", num_blocks * length + 1, value.shape[1])
+    sums = arithmetic.sums.take("slot sums", 2, num_blocks * length + 1)
+    outputs[-1], sums[0, -1], sums[1, -1] = 0.0, -torch.inf, 0.0
+    by_block = [slots[:-1].unflatten(0, (num_blocks, length)) for slots in (outputs, *sums)]
+    for chunk in slab.chunks():
+        keys = chunk.keys if chunk.may_look is None else chunk.keys.clamp_max(len(key) - 1)
+        queries, some_keys = arithmetic.gather("queries", query, chunk.rows), arithmetic.gather("keys", key, keys)
+        logits = arithmetic.logits(chunk, queries, some_keys, scaling)
+        most = logits.amax(1, keepdim=True).clamp_min_(torch.finfo(logits.dtype).min)
+        weights = logits.sub_(most).exp_()
+        by_block[1][chunk.blocks], by_block[2][chunk.blocks] = most[:, 0], weights.sum(1, dtype=scores.dtype)
+        if dropout.probability > 0.0:
+            weights = weights * dropout.factors(weights, chunk)
+        values = arithmetic.gather("values", value, keys)
+        arithmetic.multiply_into(by_block[0][chunk.blocks], weights.transpose(1, 2), values)
+    return merge(slab.blocks.slot, outputs, sums, scores)
+
+
+def merge(
+    slot: torch.Tensor, outputs: torch.Tensor, sums: torch.Tensor, scores: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Outputs [R, E] and normalisers [R] of the rows from those of their slots.
+
+    Args:
+        slot: slot of each pair [R, C].
+        outputs: sums of exp(logit - largest) value [slots, E].
+        sums: largest logit, before the added score, and sum of exp(logit - largest) [2, slots].
+        scores: added scores [R, C].
+    """
+    largest, total = sums.index_select(1, slot.flatten()).view(2, *slot.shape)
+    logits = largest.add_(scores)
+    most = logits.amax(-1, keepdim=True).clamp_min_(torch.finfo(scores.dtype).min)
+    factors = logits.sub_(most).exp_()
+    whole = total.mul_(factors).sum(-1, keepdim=True)
+    # A row that reads nothing has a sum of 0, and gets zeros.
+    factors /= whole.clamp_min(torch.finfo(scores.dtype).tiny)
+    merged = functional.embedding_bag(slot, outputs, mode="sum", per_sample_weights=factors)
+    return merged, torch.where(whole > 0, most + whole.log(), torch.inf)[:, 0]
+
+
+class SlabStates(NamedTuple):
+    """Forward and backward states of a slab: query, output and grad_output [R, E], key and value
+    [B * H' * K, E], scores [R, C], normaliser [R]."""
+
+    query: torch.Tensor
+    key: torch.Tensor
+    value: torch.Tensor
+    scores: torch.Tensor
+    output: torch.Tensor
+    normaliser: torch.Tensor
+    grad_output: torch.Tensor
+
+
+class SlabGradients(NamedTuple):
+    """Gradients of a slab's query [R, E], key and value [B * H' * K, E], which hold until the next slab, and scores
+    [R, C]."""
+
+    query: torch.Tensor
+    key: torch.Tensor
+    value: torch.Tensor
+    scores: torch.Tensor
+
+
+def slab_gradients(
+    slab: Slab, states: SlabStates, scaling: float, dropout: Dropout, arithmetic: Arithmetic
+) -> SlabGradients:
+    """The gradients of `attend_slab`, with the weights computed anew from what it gave."""
+    query, key, value, scores, output, normaliser, grad_output = states
+    num_blocks, length = slab.blocks.row.shape
+    products = torch.mul(grad_output, output, out=arithmetic.states.take("slots", *output.shape))
+    delta = products.sum(-1, dtype=scores.dtype)  # [R]
+    # Added to the logits in each slot; where there is no pair, nothing is read.
+    shift = arithmetic.sums.take("shift", num_blocks * length + 1).fill_(-torch.inf)
+    shift.scatter_(0, slab.blocks.slot.flatten(), (scores - normaliser[:, None]).flatten())
+    shift = shift[:-1].unflatten(0, (num_blocks, length))
+    grad_query = arithmetic.sums.take("slots", num_blocks * length + 1, query.shape[1])
+    grad_scores = arithmetic.sums.take("slot sums", num_blocks * length + 1)
+    grad_query[-1], grad_scores[-1] = 0.0, 0.0
+    by_block = [slots[:-1].unflatten(0, (num_blocks, length)) for slots in (grad_query, grad_scores)]
+    # The row behind the last takes what the words behind a shorter sentence's end would get.
+    grad_key, grad_value = arithmetic.sums.take("key sums", 2, len(key) + 1, key.shape[1]).zero_()
+    for chunk in slab.chunks():
+        keys = chunk.keys if chunk.may_look is None else chunk.keys.clamp_max(len(key) - 1)
+        queries, some_keys = arithmetic.gather("queries", query, chunk.rows), arithmetic.gather("keys", key, keys)
+        values, grads = arithmetic.gather("values", value, keys), arithmetic.gather("grads", grad_output, chunk.rows)
+        logits = arithmetic.logits(chunk, queries, some_keys, scaling)
+        weights = logits.add_(shift[chunk.blocks][:, None, :]).exp_()
+        grad_weights = arithmetic.multiply("grad weights", values, grads.transpose(1, 2))
+        read = weights
+        if dropout.probability > 0.0:
+            factors = dropout.factors(weights, chunk)
+            read, grad_weights = weights * factors, grad_weights.mul_(factors)
+        grad_logits = grad_weights.sub_(
+            delta.index_select(0, chunk.rows.flatten()).view(chunk.rows.shape)[:, None, :]
+        ).mul_(weights)
+        by_block[1][chunk.blocks] = grad_logits.sum(1, dtype=scores.dtype)
+        arithmetic.multiply_into(by_block[0][chunk.blocks], grad_logits.transpose(1, 2), some_keys, scaling)
+        word_values = arithmetic.multiply("grad values", read, grads)
+        word_keys = arithmetic.multiply("grad keys", grad_logits, queries, scaling)
+        add_sums(slab, chunk, [(grad_value, word_values), (grad_key, word_keys)])
+    return SlabGradients(
+        functional.embedding_bag(slab.blocks.slot, grad_query, mode="sum"),
+        grad_key[:-1],
+        grad_value[:-1],
+        grad_scores[slab.blocks.slot],
+    )
+
+
+def add_sums(slab: Slab, chunk: Chunk, parts: list[tuple[torch.Tensor, torch.Tensor]]) -> None:
+    """Adds, for each (total [rows, E], blocks [m, W, E]), the sums over the blocks of equal sentence and head."""
+    count = torch.unique_consecutive(slab.blocks.group[chunk.blocks], return_counts=True)[1]
+    starts = count.cumsum(0) - count
+    numbers = torch.arange(len(chunk.keys), device=count.device)
+    rows = chunk.keys[starts]
+    for total, blocks in parts:
+        sums = functional.embedding_bag(numbers, blocks.flatten(1).to(total.dtype), starts, mode="sum")
+        sums = sums.view(*rows.shape, -1)
+        # Blocks are sorted, so only the first group can have a part in the chunk before. No row occurs twice in a chunk
+        # (but for the one behind the last).
+        sums[0] += total.index_select(0, rows[0])
+        total.index_copy_(0, rows.flatten(), sums.flatten(0, 1))
+
+
+class GroupedAttention(torch.autograd.Function):
+    """`grouped_attention`, one slab of heads after the other, with a backward that holds no weights."""
+
+    @staticmethod
+    def forward(ctx, query, key, value, scores, numbers, words, query_positions, scaling, dropout):  # type: ignore[no-untyped-def]
+        """Output [B, H, Q, E]."""
+        output, normaliser = None, scores.new_empty(scores.shape[:3])
+        arithmetic = Arithmetic(kept_workspace(query), kept_workspace(scores))
+        slabs = []
+        for heads in head_slabs(numbers):
+            some = numbers[:, heads]
+            blocks = plan_blocks(some, words)
+            slabs.append(Slab(blocks, words, some.shape[1], some.shape[2], key.shape[2], query_positions))
+            flat_query, flat_key, flat_value, flat_scores = flat_rows(heads, query, key, value, scores)
+            of_heads = dropout.of_heads(heads.start)
+            merged, sums = attend_slab(
+                slabs[-1], flat_query, flat_key, flat_value, flat_scores, scaling, of_heads, arithmetic
+            )
+            output = with_heads(output, heads, merged.to(query.dtype), query.shape)
+            normaliser[:, heads] = sums.view(some.shape[:3])
+        arithmetic.give_back()
+        ctx.save_for_backward(query, key, value, scores, output, normaliser)
+        ctx.plan = (slabs, scaling, dropout)
+        return output
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx, grad_output):  # type: ignore[no-untyped-def]
+        """Gradients of query, key, value and scores."""
+        query, key, value, scores, output, normaliser = ctx.saved_tensors
+        slabs, scaling, dropout = ctx.plan
+        inputs = (query, key, value, scores)
+        grad_query = grad_scores = None
+        grad_key, grad_value = (
+            torch.empty(states.shape, dtype=states.dtype, device=states.device) for states in (key, value)
+        )
+        arithmetic = Arithmetic(kept_workspace(query), kept_workspace(scores))
+        first = 0
+        for slab in slabs:
+            heads = slice(first, first + slab.num_heads)
+            states = SlabStates(*flat_rows(heads, *inputs, output, normaliser, grad_output))
+            found = slab_gradients(slab, states, scaling, dropout.of_heads(first), arithmetic)
+            grad_query = with_heads(grad_query, heads, found.query.to(query.dtype), query.shape)
+            grad_scores = with_heads(grad_scores, heads, found.scores, scores.shape)
+            for whole, part in ((grad_key, found.key), (grad_value, found.value)):
+                whole[:, heads] = part.view(whole[:, heads].shape)
+            first = heads.stop
+        arithmetic.give_back()
+        return grad_query, grad_key, grad_value, grad_scores, None, None, None, None, None
+
+
+def with_heads(whole: torch.Tensor | None, heads: slice, part: torch.Tensor, shape: torch.Size) -> torch.Tensor:
+    """The states [B, H, L, ...] of a shape in which those of some heads are the rows `part` [B * H' * L, ...].
+
+    Args:
+        whole: the states so far, or None before the first heads.
+        heads: which they are.
+        part: their rows.
+        shape: of the whole.
+    """
+    if heads == slice(0, shape[1]):
+        return part.view(shape)
+    if whole is None:
+        whole = part.new_empty(shape)
+    whole[:, heads] = part.view(whole[:, heads].shape)
+    return whole
+
+
+def head_slabs(numbers: torch.Tensor) -> list[slice]:
+    """Heads whose pairs `numbers` [B, H, Q, C] are planned at one time."""
+    num_heads = numbers.shape[1]
+    size = max(PAIRS_AT_ONCE * num_heads // max(numbers.numel(), 1), 1)
+    return [slice(start, min(start + size, num_heads)) for start in range(0, num_heads, size)]
+
+
+def flat_rows(heads: slice, *states: torch.Tensor) -> list[torch.Tensor]:
+    """The states [B, H, L, ...] of some heads as rows [B * H' * L, ...]."""
+    return [some[:, heads].flatten(0, 2) for some in states]
+
+
+def grouped_attention(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    words: SentenceWords,
+    sentence_indices: torch.Tensor,
+    sentence_scores: torch.Tensor,
+    *,
+    own_sentence_ids: torch.Tensor | None = None,
+    query_positions: torch.Tensor | None = None,
+    scaling: float,
+    dropout: float = 0.0,
+) -> torch.Tensor:
+    """Output [B, H, Q, E] of `attend_selected_sentences`, whose arguments these are; `words` are those of the keys."""
+    is_selected = sentence_scores > -torch.inf
+    numbers = (sentence_indices + 1).masked_fill(~is_selected, 0)
+    scores = sentence_scores.masked_fill(~is_selected, 0.0)
+    if own_sentence_ids is not None:
+        own = own_sentence_ids[:, None, :, None].expand(*numbers.shape[:-1], 1)
+        own = own.masked_fill((numbers == own).any(-1, keepdim=True), 0)
+        numbers, scores = torch.cat([numbers, own], dim=-1), functional.pad(scores, (0, 1))
+    # A sentence that has no words among these keys is not read.
+    numbers = numbers.masked_fill(numbers >= len(words.rank) // len(query), 0)
+    seed = int(torch.randint(2**48, ())) if dropout > 0.0 else 0
+    compiled = compiled_form(query)
+    attend = compiled.attend if compiled else GroupedAttention.apply
+    return attend(query, key, value, scores, numbers, words, query_positions, scaling, Dropout(dropout, seed))

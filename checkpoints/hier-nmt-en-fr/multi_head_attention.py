@@ -1,0 +1,399 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Multi-head attention to the whole document or to the own sentence, and what all attention slots share.
+
+Dimensions: B batch, S source tokens, Q query length, K key length, H heads, D model width, E head width.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import nn
+from transformers.cache_utils import Cache, EncoderDecoderCache
+from transformers.masking_utils import create_bidirectional_mask, create_causal_mask
+from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
+
+from .document_structure import DocumentStructure
+from .gathered_attention import SortedKeys, gathered_attention, sort_keys
+from .selected_attention import attend_selected_sentences, attend_selected_sentences_reference, is_grouped
+from .sentence_blocks import SentenceWords, find_words
+
+if TYPE_CHECKING:
+    from .configuration_hier_nmt import HierNMTConfig
+
+# Queries that gather what they read; more of them are grouped by sentence, which reads a sentence once for many.
+MAX_GATHERING_QUERIES = 8
+
+
+@dataclass(frozen=True)
+class AttentionInputs:
+    """What an attention slot may know before its layers run: the same for every layer of one forward.
+
+    Attributes:
+        config: the model's configuration.
+        inputs_embeds: query side embeddings [B, Q, D]; only shape, type and device are read.
+        attention_mask: mask of the keys [B, K], nonzero = may look; or a ready 4-dimensional mask; or None.
+        queries: structure of the Q queries. In cross-attention a query belongs to the sentence it writes.
+        keys: structure of the keys: of the whole prefix in decoder self-attention (it may be longer than K for a static
+            cache), of the source in cross-attention. None where the caller left it unknown.
+        is_causal: no token may look at a later one.
+        encoder_hidden_states: the keys' states [B, S, D] in cross-attention, else None.
+        past_key_values: self-attention cache, or None.
+        source_cache: in cross-attention, the cache with which is kept what is known of the source, or None.
+    """
+
+    config: "HierNMTConfig"
+    inputs_embeds: torch.Tensor
+    attention_mask: torch.Tensor | None
+    queries: DocumentStructure
+    keys: DocumentStructure | None
+    is_causal: bool = False
+    encoder_hidden_states: torch.Tensor | None = None
+    past_key_values: Cache | None = None
+    source_cache: EncoderDecoderCache | None = None
+
+    def query_positions(self) -> torch.Tensor | None:
+        """Index [Q] of each query among the keys, in causal attention."""
+        if not self.is_causal:
+            return None
+        num_queries = self.inputs_embeds.shape[1]
+        past_length = 0 if self.past_key_values is None else self.past_key_values.get_seq_length()
+        return past_length + torch.arange(num_queries, device=self.inputs_embeds.device)
+
+
+def kept_with_cache(
+    past_key_values: EncoderDecoderCache | None, layer_idx: int, name: str, compute: Callable[[], Any]
+) -> Any:
+    """What `compute` makes of the source: once per generation, and from then on kept with the cache.
+
+    It is not reordered with the beams, because all beams of a document have the same source.
+
+    Args:
+        past_key_values: cache, or None: then it is always computed.
+        layer_idx: the layer whose cached cross-attention tells whether this is the first call.
+        name: of what is kept.
+        compute: makes it.
+    """
+    if past_key_values is None:
+        return compute()
+    kept = past_key_values.__dict__.setdefault("source_memory", {})
+    if (name, layer_idx) not in kept or not past_key_values.is_updated.get(layer_idx):
+        kept[name, layer_idx] = compute()
+    return kept[name, layer_idx]
+
+
+@dataclass(frozen=True)
+class SelectionPlan:
+    """What all layers of a slot that reads selected sentences share in one forward.
+
+    Attributes:
+        key_sentence_ids: numbers of the sentences of the keys [B, K or more], 0 on padding.
+        query_sentence_ids: numbers of the sentences of the queries [B, Q].
+        query_positions: index [Q] of each query among the keys, in causal attention.
+        words: where the words of the keys' sentences are, if queries are to be grouped by sentence.
+        sorted_keys: the keys by sentence, if queries are so few that each gathers what it reads.
+        own_sentence_ids: numbers [B, Q] of sentences that are read whether they are selected or not.
+    """
+
+    key_sentence_ids: torch.Tensor
+    query_sentence_ids: torch.Tensor
+    query_positions: torch.Tensor | None = None
+    words: SentenceWords | None = None
+    sorted_keys: SortedKeys | None = None
+    own_sentence_ids: torch.Tensor | None = None
+
+    @classmethod
+    def from_inputs(cls, inputs: AttentionInputs, num_choices: int) -> "SelectionPlan":
+        """The plan of a slot whose queries read so many sentences each; ValueError as in `visible_sentence_ids`."""
+        key_sentence_ids = visible_sentence_ids(inputs)
+        plan = cls(key_sentence_ids, inputs.queries.sentence_ids, inputs.query_positions())
+        if not is_grouped(inputs.config.attention_kernel, key_sentence_ids.shape[1]):
+            return plan
+        if plan.query_sentence_ids.shape[1] <= MAX_GATHERING_QUERIES:
+            keys = kept_with_cache(inputs.source_cache, 0, "sorted keys", lambda: sort_keys(key_sentence_ids))
+            if keys.are_few(plan.query_sentence_ids.shape[1], num_choices):
+                return replace(plan, sorted_keys=keys)
+        words = kept_with_cache(inputs.source_cache, 0, "words", lambda: find_words(key_sentence_ids))
+        return replace(plan, words=words)
+
+
+def visible_sentence_ids(inputs: AttentionInputs) -> torch.Tensor:
+    """Numbers of the sentences of the keys [B, K or more], 0 where the mask hides them.
+
+    Raises:
+        ValueError: the sentences of the keys are not known, or the mask is not one of keys alone.
+    """
+    if inputs.keys is None:
+        raise ValueError(UNKNOWN_SENTENCES)
+    sentence_ids, mask = inputs.keys.sentence_ids, inputs.attention_mask
+    if mask is None:
+        return sentence_ids
+    if mask.ndim == 4 and inputs.is_causal:
+        # As `generate` has it for static caches. The newest query may look at everything but padding.
+        newest = mask[:, 0, -1]
+        mask = newest if newest.dtype == torch.bool else newest > torch.finfo(newest.dtype).min / 2
+    if mask.ndim != 2:
+        raise ValueError(f"Attention to sentences needs a mask of shape (batch, keys), not {tuple(mask.shape)}.")
+    return sentence_ids[:, : mask.shape[1]] * mask.bool()
+
+
+UNKNOWN_SENTENCES = (
+    "This attention needs the sentence numbers of all keys. With past_key_values, pass decoder_sentence_ids for the "
+    "whole target prefix; with encoder_outputs alone, pass sentence_ids."
+)
+
+
+def dense_mask(inputs: AttentionInputs, and_mask_function: Callable | None = None) -> Any:
+    """The mask of a dense attention in the form its implementation wants (None: everything may be seen).
+
+    Args:
+        inputs: the slot's inputs.
+        and_mask_function: index function (batch, head, query, key) -> bool that restricts what may be seen further.
+    """
+    if inputs.is_causal:
+        return create_causal_mask(
+            config=inputs.config,
+            inputs_embeds=inputs.inputs_embeds,
+            attention_mask=inputs.attention_mask,
+            past_key_values=inputs.past_key_values,
+            and_mask_function=and_mask_function,
+        )
+    return create_bidirectional_mask(
+        config=inputs.config,
+        inputs_embeds=inputs.inputs_embeds,
+        attention_mask=inputs.attention_mask,
+        encoder_hidden_states=inputs.encoder_hidden_states,
+        and_mask_function=and_mask_function,
+    )
+
+
+def eager_attention_forward(
+    module: nn.Module,
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    attention_mask: torch.Tensor | None,
+    scaling: float,
+    dropout: float = 0.0,
+    **kwargs: Any,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Attention output [B, Q, H, E] and weights [B, H, Q, K], in plain operations.
+
+    A query that may see nothing gets zeros, as in torch's scaled dot product attention.
+
+    Args:
+        module: the attention module, for its training flag.
+        query: [B, H, Q, E].
+        key, value: [B, H, K, E].
+        attention_mask: additive [B, 1, Q, K], or boolean with True = may look, or None.
+        scaling: factor on the logits.
+        dropout: probability on the weights.
+    """
+    logits = query @ key.transpose(2, 3) * scaling
+    if attention_mask is not None:
+        if attention_mask.dtype == torch.bool:
+            attention_mask = torch.zeros_like(attention_mask, dtype=logits.dtype).masked_fill(
+                ~attention_mask, torch.finfo(logits.dtype).min
+            )
+        logits = logits + attention_mask
+    weights = logits.softmax(-1)
+    if attention_mask is not None:
+        weights = weights.masked_fill(attention_mask <= torch.finfo(attention_mask.dtype).min / 2, 0.0)
+    weights = nn.functional.dropout(weights, p=dropout, training=module.training)
+    return (weights @ value).transpose(1, 2).contiguous(), weights
+
+
+class MultiHeadAttention(nn.Module):
+    """Multi-head attention with cached keys and values; subclasses say what a token may look at.
+
+    Args:
+        config: the model's configuration.
+        num_heads: H.
+        head_dim: E.
+        layer_idx: index of the layer, for the cache.
+        is_causal: decoder self-attention.
+
+    Attributes:
+        reads_sentences: whether the plan depends on sentence numbers.
+        reads_sentence_encodings: whether sentences are chosen by their encodings.
+    """
+
+    reads_sentences = True
+    reads_sentence_encodings = False
+
+    def __init__(self, config: "HierNMTConfig", num_heads: int, head_dim: int, layer_idx: int, is_causal: bool = False):
+        super().__init__()
+        self.config = config
+        self.num_heads = num_heads
+        self.head_dim = head_dim
+        self.scaling = self.head_dim**-0.5
+        self.dropout = config.attention_dropout
+        self.layer_idx = layer_idx
+        self.is_causal = is_causal
+        self.q_proj = nn.Linear(config.d_model, num_heads * head_dim)
+        self.k_proj = nn.Linear(config.d_model, num_heads * head_dim)
+        self.v_proj = nn.Linear(config.d_model, num_heads * head_dim)
+        self.out_proj = nn.Linear(num_heads * head_dim, config.d_model)
+
+    @classmethod
+    def plan(cls, inputs: AttentionInputs) -> Any:
+        """Whatever all layers of this slot share in one forward; handed to `forward` as `plan`."""
+        raise NotImplementedError
+
+    def forward(
+        self,
+        hidden_states: torch.Tensor,
+        plan: Any,
+        key_value_states: torch.Tensor | None = None,
+        past_key_values: EncoderDecoderCache | None = None,
+        sentence_keys: Any = None,
+        pooling: Any = None,
+        **kwargs: Any,
+    ) -> tuple[torch.Tensor | None, ...]:
+        """Attended states [B, Q, D] and, from the eager implementation, weights [B, H, Q, K].
+
+        Args:
+            hidden_states: queries [B, Q, D].
+            plan: what `plan` gave for this slot; here the mask.
+            key_value_states: source states [B, S, D] in cross-attention, None in self-attention.
+            past_key_values: cache, or None.
+            sentence_keys, pooling: for slots that read sentence encodings.
+        """
+        query = self._split_heads(self.q_proj(hidden_states))
+        key, value = self._keys_and_values(hidden_states, key_value_states, past_key_values)
+        attend = ALL_ATTENTION_FUNCTIONS.get_interface(self.config._attn_implementation, eager_attention_forward)
+        dropout = self.dropout if self.training else 0.0
+        output, weights = attend(self, query, key, value, plan, dropout=dropout, scaling=self.scaling, **kwargs)
+        return self.out_proj(output.flatten(2)), weights
+
+    def sentence_keys(self, sentence_states: torch.Tensor | None, sentence_mask: torch.Tensor | None) -> Any:
+        """What `forward` wants to know of the encodings [B, N, D] of the keys' sentences: nothing, in dense slots."""
+        return None
+
+    def _attend_selected(
+        self,
+        query: torch.Tensor,
+        key: torch.Tensor,
+        value: torch.Tensor,
+        sentence_indices: torch.Tensor,
+        sentence_scores: torch.Tensor,
+        plan: SelectionPlan,
+        output_attentions: bool | None,
+    ) -> tuple[torch.Tensor, torch.Tensor | None]:
+        """Attended states [B, Q, D] and, on request, weights [B, H, Q, K], of queries that read selected sentences."""
+        states, chosen = (query, key, value), (sentence_indices, sentence_scores)
+        key_sentence_ids = plan.key_sentence_ids[:, : key.shape[2]]
+        options: dict[str, Any] = {
+            "own_sentence_ids": plan.own_sentence_ids,
+            "query_positions": plan.query_positions,
+            "scaling": self.scaling,
+            "dropout": self.dropout if self.training else 0.0,
+        }
+        weights = None
+        # Transformers takes what is not asked for in the call from the configuration.
+        if self.config.output_attentions if output_attentions is None else output_attentions:
+            output, weights = attend_selected_sentences_reference(*states, key_sentence_ids, *chosen, **options)
+        elif plan.sorted_keys is not None:
+            output = gathered_attention(*states, plan.sorted_keys, *chosen, **options)
+        else:
+            options |= {"kernel": self.config.attention_kernel, "words": plan.words}
+            output = attend_selected_sentences(*states, key_sentence_ids, *chosen, **options)
+        return self.out_proj(output.transpose(1, 2).flatten(2)), weights
+
+    def _split_heads(self, states: torch.Tensor) -> torch.Tensor:
+        return states.unflatten(-1, (self.num_heads, self.head_dim)).transpose(1, 2)  # [B, H, Q, E]
+
+    def _keys_and_values(
+        self,
+        hidden_states: torch.Tensor,
+        key_value_states: torch.Tensor | None,
+        past_key_values: EncoderDecoderCache | None,
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Keys and values [B, H, K, E], cached ones included; the source's are projected once per generation."""
+        states = hidden_states
+        if key_value_states is not None:
+            if past_key_values is not None and past_key_values.is_updated.get(self.layer_idx):
+                layer: Any = past_key_values.cross_attention_cache.layers[self.layer_idx]
+                return layer.keys, layer.values
+            states = key_value_states
+        key, value = self._split_heads(self.k_proj(states)), self._split_heads(self.v_proj(states))
+        if past_key_values is None:
+            return key, value
+        if key_value_states is None:
+            return past_key_values.self_attention_cache.update(key, value, self.layer_idx)
+        past_key_values.is_updated[self.layer_idx] = True
+        return past_key_values.cross_attention_cache.update(key, value, self.layer_idx)
+
+
+class DocumentAttention(MultiHeadAttention):
+    """A token sees every token of the document (before itself, in decoder self-attention)."""
+
+    reads_sentences = False
+
+    @classmethod
+    def plan(cls, inputs: AttentionInputs) -> Any:
+        """The padding (and causal) mask."""
+        return dense_mask(inputs)
+
+
+class SentenceAttention(MultiHeadAttention):
+    """A token sees the tokens of its own sentence; in cross-attention those of the source sentence with the number of
+    the sentence it writes, or of the last source sentence once it writes more than there are."""
+
+    @classmethod
+    def plan(cls, inputs: AttentionInputs) -> Any:
+        """The padding (and causal) mask, restricted to equal sentence numbers."""
+        if inputs.keys is None:
+            raise ValueError(UNKNOWN_SENTENCES)
+        key_ids = inputs.keys.sentence_ids
+        query_ids = inputs.queries.sentence_ids
+        if inputs.encoder_hidden_states is not None:
+            query_ids = query_ids.clamp_min(1).minimum(key_ids.max(-1, keepdim=True).values)
+        mask = inputs.attention_mask
+        if (mask is None or mask.ndim == 2) and is_grouped(inputs.config.attention_kernel, key_ids.shape[1]):
+            return replace(SelectionPlan.from_inputs(inputs, 1), own_sentence_ids=query_ids)
+        return sentence_mask(inputs, query_ids, key_ids)
+
+    def forward(self, hidden_states: torch.Tensor, plan: Any, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+        """As in `MultiHeadAttention`; in long documents, in time and memory linear in their length."""
+        if not isinstance(plan, SelectionPlan):
+            return super().forward(hidden_states, plan, *args, **kwargs)
+        return self._forward_linear(hidden_states, plan, *args, **kwargs)
+
+    def _forward_linear(
+        self,
+        hidden_states: torch.Tensor,
+        plan: SelectionPlan,
+        key_value_states: torch.Tensor | None = None,
+        past_key_values: EncoderDecoderCache | None = None,
+        output_attentions: bool | None = None,
+        **kwargs: Any,
+    ) -> tuple[Any, ...]:
+        query = self._split_heads(self.q_proj(hidden_states))
+        key, value = self._keys_and_values(hidden_states, key_value_states, past_key_values)
+        nothing = query.new_zeros(*query.shape[:-1], 0)
+        return self._attend_selected(query, key, value, nothing.long(), nothing, plan, output_attentions)
+
+
+def sentence_mask(inputs: AttentionInputs, query_ids: torch.Tensor, key_ids: torch.Tensor) -> Any:
+    """Dense mask that lets queries see keys with their own sentence number.
+
+    Args:
+        inputs: the slot's inputs.
+        query_ids: sentence numbers of the queries [B, Q].
+        key_ids: sentence numbers of all keys [B, K or longer].
+    """
+    mask = inputs.attention_mask
+    if mask is not None and mask.ndim == 4:
+        same_sentence = query_ids[:, None, :, None] == key_ids[:, None, None, : mask.shape[-1]]
+        if mask.dtype == torch.bool:
+            return mask & same_sentence
+        return mask.masked_fill(~same_sentence, torch.finfo(mask.dtype).min)
+    ids_by_index = key_ids if inputs.is_causal else query_ids
+
+    def same_sentence_at(batch: Any, head: Any, query: Any, key: Any) -> Any:
+        return ids_by_index[batch, query] == key_ids[batch, key]
+
+    return dense_mask(inputs, same_sentence_at)

@@ -1,0 +1,301 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The choice of the t sentences that matter to each token and head.
+
+Dimensions: B batch, N sentences, t sentences kept, H heads, Q queries, E head width.
+"""
+
+import math
+from typing import NamedTuple
+
+import torch
+from torch.nn import functional
+
+from .compiled_form import compiled_form
+from .workspace import Workspace, kept_workspace
+
+# Scores held at one time by the search among all sentences, few enough for the processor's cache.
+SCORES_AT_ONCE = 2**18
+GROUPED_SCORES_AT_ONCE = 2**20
+# From so many sentences on, groups of them are compared by their best before single ones are.
+MIN_GROUPED_SENTENCES = 256
+
+
+def keep_top_t(scores: torch.Tensor, t: int) -> torch.Tensor:
+    """The scores [..., N] with all but the t highest of a row set to minus infinity (Trankova et al. 2024, eq. 4).
+
+    Of equal scores the first wins, so that exactly t are kept, or all where there are fewer.
+
+    Args:
+        scores: [..., N].
+        t: number of scores kept, at least 1.
+    """
+    order = scores.argsort(dim=-1, descending=True, stable=True)
+    ranks = order.argsort(dim=-1)
+    return scores.masked_fill(ranks >= t, -torch.inf)
+
+
+def select_top_sentences(scores: torch.Tensor, t: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """The t highest scores of each row, best first: their indices [..., t] and themselves [..., t].
+
+    Of equal scores the first wins. Places that no score fills, because fewer than t are above minus infinity, have
+    index 0 and a score of minus infinity. Gradients reach the scores that were selected.
+
+    Args:
+        scores: [..., N].
+        t: number of places, at least 1.
+
+    Raises:
+        ValueError: t is below 1.
+    """
+    if t < 1:
+        raise ValueError(f"t={t} sentences cannot be selected; it must be at least 1.")
+    remaining = scores.detach()
+    found = []
+    for _ in range(min(t, scores.shape[-1])):
+        # `max` gives the first of equal maxima, which `topk` does not promise.
+        found.append(remaining.max(dim=-1, keepdim=True))
+        remaining = remaining.scatter(-1, found[-1].indices, -torch.inf)
+    missing = t - len(found)
+    indices = functional.pad(torch.cat([best.indices for best in found], dim=-1), (0, missing))
+    is_filled = functional.pad(torch.cat([best.values for best in found], dim=-1) > -torch.inf, (0, missing))
+    indices = indices.masked_fill(~is_filled, 0)
+    return indices, scores.gather(-1, indices).masked_fill(~is_filled, -torch.inf)
+
+
+class SelectedRelevance(torch.autograd.Function):
+    """Relevance of the selected sentences alone, with a backward through nothing but them."""
+
+    @staticmethod
+    def forward(ctx, query, key, indices, scores):  # type: ignore[no-untyped-def]
+        """The known scores [B, H, Q, C] of the pairs that `indices` [B, H, Q, C] names."""
+        ctx.save_for_backward(query, key, indices)
+        return scores.clone()
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx, grad_scores):  # type: ignore[no-untyped-def]
+        """Gradients of query [B, H, Q, E] and key [B, H, N, E]."""
+        # Detached, because `embedding_bag` prepares for gradients of its own where a weight says it wants them.
+        query, key, indices = (saved.detach() for saved in ctx.saved_tensors)
+        compiled = compiled_form(query)
+        if compiled is not None:
+            return *compiled.relevance_gradients(query, key, indices, grad_scores), None, None
+        rows = key_rows(indices, key.shape[2])  # [R, C] with R = B H Q
+        weights = (grad_scores * query.shape[-1] ** -0.5).reshape(rows.shape).contiguous()
+        grad_query = functional.embedding_bag(rows, key.flatten(0, 2), mode="sum", per_sample_weights=weights)
+        order = rows.flatten().argsort()
+        counts = torch.bincount(rows.flatten(), minlength=key.shape[:3].numel())
+        grad_key = functional.embedding_bag(
+            order // rows.shape[1],
+            query.flatten(0, 2),
+            offsets=counts.cumsum(0) - counts,
+            mode="sum",
+            per_sample_weights=weights.flatten()[order],
+        ).view_as(key)
+        return grad_query.view_as(query), grad_key, None, None
+
+
+def key_rows(indices: torch.Tensor, num_keys: int) -> torch.Tensor:
+    """Rows [B * H * Q, C], in keys flattened to [B * H * N, E], of the keys that `indices` [B, H, Q, C] names."""
+    batch_size, num_heads, _, num_chosen = indices.shape
+    starts = torch.arange(batch_size * num_heads, device=indices.device) * num_keys
+    return (indices + starts.view(batch_size, num_heads, 1, 1)).reshape(-1, num_chosen)
+
+
+def relevance_of_selected(query: torch.Tensor, key: torch.Tensor, indices: torch.Tensor) -> torch.Tensor:
+    """Relevance query . key / sqrt(E) of the keys that `indices` names, [B, H, Q, C].
+
+    Args:
+        query: [B, H, Q, E].
+        key: [B, H, N, E].
+        indices: [B, H, Q, C], from 0.
+    """
+    compiled = compiled_form(query)
+    with torch.no_grad():
+        scores = (score_rows if compiled is None else compiled.relevance)(query, key, indices)
+    return SelectedRelevance.apply(query, key, indices, scores)
+
+
+def score_rows(query: torch.Tensor, key: torch.Tensor, indices: torch.Tensor) -> torch.Tensor:
+    """`relevance_of_selected` without gradients."""
+    rows = key_rows(indices, key.shape[2])
+    size = max(SCORES_AT_ONCE // (rows.shape[1] * key.shape[-1]), 1)
+    parts = [
+        torch.bmm(key.flatten(0, 2)[some_rows], some_queries[..., None])[..., 0]
+        for some_rows, some_queries in zip(rows.split(size), query.flatten(0, 2).split(size), strict=True)
+    ]
+    return torch.cat(parts).view(indices.shape) * query.shape[-1] ** -0.5
+
+
+def select_by_relevance(
+    sentence_query: torch.Tensor,
+    sentence_key: torch.Tensor,
+    sentence_mask: torch.Tensor,
+    t: int,
+    *,
+    own_sentence_ids: torch.Tensor | None = None,
+    num_choosable: torch.Tensor | None = None,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """The t most relevant sentences of each query, in any order, and their relevance (Trankova et al. 2024, eq. 3-4).
+
+    Relevance is query . key / sqrt(E), in float32 at least. All scores of a query exist only while it chooses, and the
+    backward pass goes through the t kept ones alone. Of equal scores the first sentence wins.
+
+    Args:
+        sentence_query: [B, H, Q, E].
+        sentence_key: [B, H, N, E].
+        sentence_mask: boolean [B, N], True on sentences that may be chosen.
+        t: number of sentences.
+        own_sentence_ids: numbers [B, Q] from 1 of sentences that are always among the t.
+        num_choosable: only the first so many sentences [B, Q] may be chosen (causal attention).
+
+    Returns:
+        Indices [B, H, Q, t] from 0, and scores [B, H, Q, t]; places without a sentence have index 0 and a score of
+        minus infinity.
+    """
+    query, key = full_precision(sentence_query), full_precision(sentence_key)
+    compiled = compiled_form(query)
+    search = search_all if compiled is None else compiled.search_all
+    with torch.no_grad():
+        indices, scores = search(query, key, sentence_mask, t, own_sentence_ids, num_choosable)
+    is_filled = scores > -torch.inf
+    scores = SelectedRelevance.apply(query, key, indices, scores.masked_fill(~is_filled, 0.0))
+    return indices, scores.masked_fill(~is_filled, -torch.inf)
+
+
+def search_all(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    sentence_mask: torch.Tensor,
+    t: int,
+    own_sentence_ids: torch.Tensor | None,
+    num_choosable: torch.Tensor | None,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Indices and scores [B, H, Q, t] of `select_by_relevance`, whose arguments these are."""
+    columns = Columns.of(key.shape[2], t, query)
+    at_once = SCORES_AT_ONCE if columns.group_size == 1 else GROUPED_SCORES_AT_ONCE
+    size = max(at_once // max(key.shape[:2].numel() * len(columns.sentences), 1), 1)
+    may_choose = columns.arrange(sentence_mask, 1)
+    not_a_sentence = query.new_zeros(may_choose.shape).masked_fill_(~may_choose, -torch.inf)
+    keys = columns.arrange(key * query.shape[-1] ** -0.5, 2).flatten(0, 1).transpose(1, 2)  # [B H, E, columns]
+    workspace = kept_workspace(query)
+    parts = []
+    for start in range(0, max(query.shape[2], 1), size):
+        some = slice(start, start + size)
+        some_queries = query[:, :, some].flatten(0, 1)
+        scores = workspace.take("scores", *some_queries.shape[:2], keys.shape[2])
+        scores = torch.bmm(some_queries, keys, out=scores).unflatten(0, key.shape[:2])
+        own = None if own_sentence_ids is None else own_sentence_ids[:, some]
+        choosable = None if num_choosable is None else num_choosable[:, some]
+        # The sum also turns negative zeros into zeros, which `top_columns` asks for.
+        scores += not_a_sentence[:, None, None, :]
+        parts.append(select_allowed(scores, t, columns, own, choosable, workspace))
+    indices, scores = (torch.cat(part, dim=2) for part in zip(*parts, strict=True))
+    return indices, scores
+
+
+class Columns(NamedTuple):
+    """In which order the sentences are scored, so that groups of neighbours are quickly compared.
+
+    The scores [G, N / G] of such columns have a group of G neighbours below one another.
+
+    Attributes:
+        sentences: index of the sentence in each column; indices beyond the last sentence fill up the last group.
+        group_size: G, or 1 where single sentences are compared.
+    """
+
+    sentences: torch.Tensor
+    group_size: int
+
+    @classmethod
+    def of(cls, num_sentences: int, t: int, query: torch.Tensor) -> "Columns":
+        """The columns for N sentences of which t are to be found for queries like these."""
+        # As many groups as members of t groups.
+        group_size = 2 ** round(math.log2(max(num_sentences / t, 1)) / 2)
+        if num_sentences < MIN_GROUPED_SENTENCES or query.dtype != torch.float32:
+            group_size = 1
+        num_groups = -(-num_sentences // group_size)
+        numbers = torch.arange(num_groups * group_size, device=query.device)
+        return cls(numbers.view(num_groups, group_size).t().flatten(), group_size)
+
+    def arrange(self, states: torch.Tensor, dim: int) -> torch.Tensor:
+        """The states of the sentences in this order, zeros (or False) behind the last."""
+        if self.group_size == 1:
+            return states
+        missing = len(self.sentences) - states.shape[dim]
+        padding = states.new_zeros([missing if place == dim else size for place, size in enumerate(states.shape)])
+        return torch.cat([states, padding], dim).index_select(dim, self.sentences)
+
+
+def select_allowed(
+    scores: torch.Tensor,
+    t: int,
+    columns: Columns,
+    own_sentence_ids: torch.Tensor | None,
+    num_choosable: torch.Tensor | None,
+    workspace: Workspace,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """The t best [B, H, Q, t] of the scores [B, H, Q, columns], within what `select_by_relevance` is told to allow.
+
+    The scores of what is not allowed are overwritten.
+    """
+    if num_choosable is not None:
+        scores.masked_fill_(columns.sentences >= num_choosable[:, None, :, None], -torch.inf)
+    ranked = scores
+    if own_sentence_ids is not None:
+        is_own = (columns.sentences == own_sentence_ids[:, None, :, None] - 1) & (scores > -torch.inf)
+        ranked = scores.masked_fill(is_own, torch.inf)
+    if t >= scores.shape[-1]:
+        found = torch.arange(scores.shape[-1], device=scores.device).expand(scores.shape)
+    else:
+        found = top_columns(ranked, t, columns.group_size, workspace)
+    best = scores.gather(-1, found)
+    missing = (0, t - found.shape[-1])
+    indices = columns.sentences[found].masked_fill(best == -torch.inf, 0)
+    return functional.pad(indices, missing), functional.pad(best, missing, value=-torch.inf)
+
+
+def top_columns(scores: torch.Tensor, t: int, group_size: int, workspace: Workspace) -> torch.Tensor:
+    """Columns [..., t], in any order, of the t <= N highest scores [..., N]; of equal ones the first sentence wins.
+
+    The scores must hold no negative zeros.
+    """
+    if scores.dtype != torch.float32:
+        return scores.argsort(dim=-1, descending=True, stable=True)[..., :t]
+    if group_size == 1:
+        return top_by_keys(scores, t, workspace)
+    # The t best are members of the t groups with the best members, of equal groups the first.
+    grouped = scores.unflatten(-1, (group_size, -1))
+    groups = top_by_keys(grouped.amax(-2), t, workspace).sort(-1).values
+    members = grouped.transpose(-1, -2).gather(-2, groups[..., None].expand(*groups.shape, group_size)).flatten(-2)
+    places = top_by_keys(members, t, workspace)
+    return groups.gather(-1, places // group_size).add_(places % group_size, alpha=grouped.shape[-1])
+
+
+def top_by_keys(scores: torch.Tensor, t: int, workspace: Workspace) -> torch.Tensor:
+    """`top_indices` of float32 scores, by integers that order as the scores do, and among equal ones the first highest.
+
+    A maximum of integers is much faster to find than a maximum and where it is.
+    """
+    num_scores = scores.shape[-1]
+    bits = scores.view(torch.int32)
+    ordered = workspace.take("ordered", *bits.shape, dtype=torch.int32)
+    torch.bitwise_right_shift(bits, 31, out=ordered)
+    ordered.bitwise_and_(0x7FFFFFFF).bitwise_xor_(bits)  # negative floats order backwards
+    num_bits = (num_scores - 1).bit_length()
+    last_first = torch.arange(num_scores - 1, -1, -1, device=scores.device)
+    keys = workspace.take("keys", *bits.shape, dtype=torch.int64)
+    keys.copy_(ordered).bitwise_left_shift_(num_bits).bitwise_or_(last_first)
+    found = keys.new_empty(*keys.shape[:-1], t)
+    for place in range(t):
+        best = found[..., place : place + 1]
+        torch.amax(keys, -1, keepdim=True, out=best)
+        best.bitwise_and_((1 << num_bits) - 1).neg_().add_(num_scores - 1)
+        keys.scatter_(-1, best, torch.iinfo(torch.int64).min)
+    return found
+
+
+def full_precision(states: torch.Tensor) -> torch.Tensor:
+    """The states in float32 if they have less."""
+    return states.float() if states.dtype in (torch.float16, torch.bfloat16) else states

@@ -1,0 +1,176 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""A binary tree over sentence encodings, and the search for the most relevant sentences in it.
+
+Dimensions: B batch, N sentences, N_l nodes of level l (level 0: the leaves), t sentences kept, H heads, Q queries,
+E head width, D model width.
+"""
+
+from collections.abc import Callable, Sequence
+
+import torch
+from torch.nn import functional
+
+from .compiled_form import compiled_form
+from .sentence_selection import full_precision, relevance_of_selected, select_top_sentences
+
+# Levels of up to this many nodes above the leaves are scored by one product, which costs less than gathering keys.
+SMALL_LEVEL = 64
+
+
+def build_sentence_tree(
+    sentence_states: torch.Tensor,
+    sentence_mask: torch.Tensor,
+    merge: Callable[[torch.Tensor, torch.Tensor], torch.Tensor],
+) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
+    """The levels [B, N_l, D] of the tree and their masks [B, N_l], leaves first, root last (Trankova 2024, 3.3.1).
+
+    Neighbours (1, 2), (3, 4), ... become one node; a node without a partner is copied up. In a batch every document has
+    the tree that it has alone, below a chain of copies of its root.
+
+    Args:
+        sentence_states: sentence encodings [B, N, D], N at least 1.
+        sentence_mask: boolean [B, N], True on sentences.
+        merge: encodings [B, M, D] of pairs from the encodings of their left and right members, both [B, M, D].
+    """
+    levels, masks = [sentence_states], [sentence_mask]
+    while levels[-1].shape[1] > 1:
+        states, mask = levels[-1], masks[-1]
+        if states.shape[1] % 2:
+            states, mask = functional.pad(states, (0, 0, 0, 1)), functional.pad(mask, (0, 1))
+        left, right = states[:, 0::2], states[:, 1::2]
+        has_left, has_right = mask[:, 0::2], mask[:, 1::2]
+        only_one = torch.where(has_left[..., None], left, right)
+        levels.append(torch.where((has_left & has_right)[..., None], merge(left, right), only_one))
+        masks.append(has_left | has_right)
+    return levels, masks
+
+
+def path_summed_keys(node_keys: Sequence[torch.Tensor], node_masks: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+    """For each level the sums [B, H, N_l, E] of the keys on the path from the document's root to the node.
+
+    Relevance is linear in the keys, so the product with such a sum is the cumulative relevance of the node.
+    """
+    num_leaves = node_masks[0].shape[1]
+    numbers = torch.arange(1, num_leaves + 1, device=node_masks[0].device)
+    last_leaf = ((numbers * node_masks[0]).amax(-1) - 1).clamp_min(0)  # [B]
+    summed: list[torch.Tensor] = []
+    for level in reversed(range(len(node_keys))):
+        keys = node_keys[level]
+        # The root of a document is the lowest node above its last leaf that has nothing beside it.
+        is_above_root = (last_leaf >> (level - 1) == 0) if level > 0 else torch.zeros_like(last_leaf, dtype=torch.bool)
+        keys = keys.masked_fill(is_above_root[:, None, None, None], 0.0)
+        if summed:
+            keys = keys + summed[-1].repeat_interleave(2, dim=2)[:, :, : keys.shape[2]]
+        summed.append(keys)
+    return summed[::-1]
+
+
+def traverse_tree(
+    query: torch.Tensor,
+    node_keys: Sequence[torch.Tensor],
+    node_masks: Sequence[torch.Tensor],
+    t: int,
+    selection: str = "cumulative",
+    *,
+    own_sentence_ids: torch.Tensor | None = None,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """The t sentences that a walk from the root finds, and their cumulative scores (Trankova et al. 2024, 3.3.2).
+
+    c(root) = r(root), c(child) = c(parent) + r(child) with r = query . key / sqrt(E); on each level only the children
+    of kept nodes are scored and the t best are kept, of equal ones the first. Each query costs t log N scores.
+
+    Args:
+        query: [B, H, Q, E].
+        node_keys: keys [B, H, N_l, E] of each level, leaves first.
+        node_masks: boolean [B, N_l], True on nodes.
+        t: number of nodes kept on each level.
+        selection: which score decides on a level, `cumulative` or the `node`'s own relevance.
+        own_sentence_ids: numbers [B, Q] from 1 of sentences that are always kept (with all nodes above them).
+
+    Returns:
+        Indices [B, H, Q, t] from 0 in ascending order, and scores [B, H, Q, t], in float32 at least; unfilled places
+        stand behind the others with index 0 and a score of minus infinity.
+
+    Raises:
+        ValueError: `selection` is unknown.
+    """
+    if selection not in ("cumulative", "node"):
+        raise ValueError(f"selection={selection!r} is unknown; choose cumulative or node.")
+    query, node_keys = full_precision(query), [full_precision(keys) for keys in node_keys]
+    summed_keys = path_summed_keys(node_keys, node_masks)
+    with torch.no_grad():
+        deciding_keys = summed_keys if selection == "cumulative" else list(node_keys)
+        compiled = compiled_form(query)
+        search = search_tree if compiled is None else compiled.search_tree
+        own = None if own_sentence_ids is None else existing(own_sentence_ids, node_masks[0])
+        indices, is_kept = search(query, deciding_keys, node_masks, t, own)
+    scores = relevance_of_selected(query, summed_keys[0], indices)
+    return indices, scores.masked_fill(~is_kept, -torch.inf)
+
+
+def search_tree(
+    query: torch.Tensor,
+    keys: Sequence[torch.Tensor],
+    masks: Sequence[torch.Tensor],
+    t: int,
+    own_sentence_ids: torch.Tensor | None,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Leaves [B, H, Q, t] that the walk keeps, ascending, and which of the places are filled [B, H, Q, t].
+
+    Args as in `traverse_tree`; `keys` are those whose product with the query decides, and an own sentence that the
+    document does not have is number 0.
+    """
+    batch_size, num_heads, num_queries, _ = query.shape
+    level = start_level(masks, t)
+    num_nodes = masks[level].shape[1]
+    nodes = torch.arange(t, device=query.device).expand(batch_size, num_heads, num_queries, t)
+    is_kept = nodes < num_nodes
+    nodes = nodes.clamp_max(num_nodes - 1)
+    is_kept = is_kept & look_up(masks[level], nodes)
+    while level > 0:
+        level -= 1
+        candidates = torch.stack([2 * nodes, 2 * nodes + 1], dim=-1).flatten(-2)  # [B, H, Q, 2t], ascending
+        exists = is_kept.repeat_interleave(2, dim=-1) & (candidates < masks[level].shape[1])
+        candidates = candidates.clamp_max(masks[level].shape[1] - 1)
+        exists = exists & look_up(masks[level], candidates)
+        scores = candidate_scores(query, keys[level], candidates, is_leaf=level == 0)
+        if own_sentence_ids is not None:
+            # Without an own sentence this is the path of leaf -1, on which no node is.
+            is_own_path = candidates == ((own_sentence_ids - 1) >> level)[:, None, :, None]
+            scores = scores.masked_fill(is_own_path, torch.inf)
+        places, best = select_top_sentences(scores.masked_fill(~exists, -torch.inf), t)
+        nodes, is_kept = in_order(candidates.gather(-1, places), best > -torch.inf)
+    return in_order(nodes, is_kept)
+
+
+def existing(numbers: torch.Tensor, sentence_mask: torch.Tensor) -> torch.Tensor:
+    """The numbers [B, Q], from 1, with those set to 0 that no sentence of the mask [B, N] has."""
+    num_sentences = sentence_mask.shape[1]
+    exists = functional.pad(sentence_mask, (1, 0)).gather(1, numbers.clamp_max(num_sentences))
+    return numbers.masked_fill(~exists | (numbers > num_sentences), 0)
+
+
+def start_level(masks: Sequence[torch.Tensor], t: int) -> int:
+    """The lowest level of which all nodes can be kept."""
+    return next(level for level, mask in enumerate(masks) if mask.shape[1] <= t or mask.shape[1] == 1)
+
+
+def in_order(nodes: torch.Tensor, is_kept: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """The nodes [..., t] in ascending order, those that are not kept (now 0) behind the others, and which are kept."""
+    nothing = torch.iinfo(nodes.dtype).max
+    nodes = nodes.masked_fill(~is_kept, nothing).sort(-1).values
+    is_kept = nodes < nothing
+    return nodes.masked_fill(~is_kept, 0), is_kept
+
+
+def look_up(mask: torch.Tensor, nodes: torch.Tensor) -> torch.Tensor:
+    """Which of the nodes [B, H, Q, C] the mask [B, N_l] holds."""
+    return mask.gather(1, nodes.flatten(1)).view_as(nodes)
+
+
+def candidate_scores(query: torch.Tensor, keys: torch.Tensor, candidates: torch.Tensor, is_leaf: bool) -> torch.Tensor:
+    """Relevance [B, H, Q, C] of the candidate nodes [B, H, Q, C] of a level with keys [B, H, N_l, E]."""
+    if keys.shape[2] <= SMALL_LEVEL and not is_leaf:
+        return (query @ keys.transpose(2, 3)).gather(-1, candidates) * query.shape[-1] ** -0.5
+    return relevance_of_selected(query, keys, candidates)

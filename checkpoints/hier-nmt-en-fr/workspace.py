@@ -1,0 +1,65 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Memory that is used again and again, where fresh memory would cost more than the arithmetic."""
+
+import math
+import threading
+
+import torch
+
+# A buffer of more bytes is given back after the call instead of kept.
+LARGEST_KEPT = 24 * 2**20
+
+
+class Workspace:
+    """Named buffers, each made at its first use and made again only where it is too small.
+
+    Args:
+        like: tensor whose type and device the buffers have.
+    """
+
+    def __init__(self, like: torch.Tensor):
+        self._dtype = like.dtype
+        self._device = like.device
+        self._buffers: dict[tuple[str, torch.dtype], torch.Tensor] = {}
+
+    def take(self, name: str, *shape: int, dtype: torch.dtype | None = None) -> torch.Tensor:
+        """An uninitialised tensor of the shape; it holds until the same name and type are taken again.
+
+        Args:
+            name: of the buffer.
+            shape: of the tensor.
+            dtype: if it is not that of `like`.
+        """
+        size, dtype = math.prod(shape), dtype or self._dtype
+        buffer = self._buffers.get((name, dtype))
+        if buffer is None or len(buffer) < size:
+            # A tensor made in inference mode could not be written to outside.
+            with torch.inference_mode(False):
+                buffer = torch.empty(size, dtype=dtype, device=self._device)
+            self._buffers[name, dtype] = buffer
+        return buffer[:size].view(shape)
+
+    def give_back(self) -> None:
+        """Gives back the large buffers, at the end of a call."""
+        self._buffers = {name: buffer for name, buffer in self._buffers.items() if buffer.nbytes <= LARGEST_KEPT}
+
+
+_kept = threading.local()
+
+
+def kept_workspace(like: torch.Tensor) -> Workspace:
+    """The workspace of this thread for tensors like this one, whose buffers outlive the call.
+
+    On a processor every fresh page of memory costs more than the arithmetic on it. Devices get a new workspace, because
+    their allocators keep memory themselves. Nothing in it may be needed after the function that took it has returned.
+    """
+    if like.device.type != "cpu":
+        return Workspace(like)
+    workspaces = _kept.__dict__.setdefault("workspaces", {})
+    return workspaces.setdefault(like.dtype, Workspace(like))
+
+
+def release_workspaces() -> None:
+    """Gives back the memory that this thread keeps for the next call."""
+    _kept.__dict__.clear()
