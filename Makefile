@@ -20,7 +20,7 @@ REQUIREMENTS := setup.cfg pyproject.toml
 PARALLEL := --numprocesses auto --maxprocesses 4 --dist loadfile
 
 .DEFAULT_GOAL := help
-.PHONY: help translate test lint types train-demo bench checkpoint-code fuzz test-slow test-oldest test-transformers clean
+.PHONY: help translate test lint types train-demo bench checkpoint-code fuzz test-hub test-slow test-oldest test-transformers clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-20s %s\n", $$1, $$2}'
@@ -62,6 +62,11 @@ checkpoint-code: $(RUNTIME)  ## copy the models' code beside the shipped weights
 MINUTES ?= 10
 fuzz: $(DEV)  ## damage valid files at random and read them, MINUTES=10 for each kind of reader; findings in runs/fuzz
 	.venv/bin/python tests/fuzz_readers.py --minutes $(MINUTES)
+
+HUB_TESTS := tests/system/test_hub.py tests/system/test_with_and_without_the_package.py tests/unit/test_cards.py
+
+test-hub: $(DEV)  ## run the tests with every preset on a Hub, in processes with and without the package (minutes)
+	.venv/bin/python -m pytest $(PARALLEL) --dist load -m slow $(HUB_TESTS)
 
 test-slow: $(DEV)  ## run the slow tests
 	.venv/bin/python -m pytest -m slow

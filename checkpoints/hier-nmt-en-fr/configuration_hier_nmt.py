@@ -419,6 +419,7 @@ if False:  # From a folder, Transformers before 5.8 copies only what the file th
     from .multi_head_attention import *
     from .pipeline_document_translation import *
     from .pipeline_inputs import *
+    from .pipeline_tokenizers import *
     from .placed_marks import *
     from .positions import *
     from .repetition import *

@@ -5,6 +5,8 @@ import json
 import pytest
 from training_scripts import run, script
 
+from hier_nmt.evaluation.translate_files import load_pipeline, markup_format_of
+
 pytest.importorskip("sentencex")
 
 
@@ -103,6 +105,26 @@ def test_translate_writes_the_same_kind_of_file(repository, checkpoint, tmp_path
     assert sorted(path.name for path in tmp_path.iterdir()) == ["film.en.srt", "film.fr.srt"]
     assert run(translate, monkeypatch, tmp_path / "film.en.srt", "--model", checkpoint) == 1
     assert "film.fr.srt exists" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "page"),
+    [
+        ("page.html", '<p class="a">A <b>b!</b> C!</p>\n<pre>A b!</pre>\n'),
+        ("page.md", "# A b!\n\nC `A b` [D!](C.md)\n"),
+    ],
+)
+def test_translate_keeps_markup(repository, checkpoint, tmp_path, monkeypatch, capsys, name, page) -> None:
+    if name.endswith(".md"):
+        pytest.importorskip("markdown_it")
+    (tmp_path / name).write_text(page)
+    translate = script(repository, "translate")
+    assert run(translate, monkeypatch, tmp_path / name, "--model", checkpoint, "--beams", 1, "--print", "columns") == 0
+    expected = load_pipeline(checkpoint, "cpu")(page, text_format=markup_format_of(name), num_beams=1)
+    written = (tmp_path / name.replace(".", ".fr.")).read_text()
+    assert written == expected[0]["translation_text"]
+    assert written != page
+    assert "A b!" in capsys.readouterr().out
 
 
 def test_translate_can_be_interrupted(repository, checkpoint, corpus, tmp_path, monkeypatch, capsys) -> None:

@@ -257,7 +257,9 @@ def test_code_beside_uploaded_weights_is_that_of_the_source_byte_by_byte(make, t
 
 def test_the_shipped_checkpoint_holds_data_and_the_code_that_a_save_writes(tmp_path: Path) -> None:
     AutoConfig.from_pretrained(CHECKPOINT).save_pretrained(tmp_path)
-    code, shipped = ({path.name: path.read_bytes() for path in folder.glob("*.py")} for folder in (tmp_path, CHECKPOINT))
+    code, shipped = (
+        {path.name: path.read_bytes() for path in folder.glob("*.py")} for folder in (tmp_path, CHECKPOINT)
+    )
     assert code == shipped, "run make checkpoint-code"
     for path in CHECKPOINT.rglob("*"):
         assert not path.is_symlink(), path

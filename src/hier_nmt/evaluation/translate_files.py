@@ -24,6 +24,9 @@ from .translate import translate_documents
 PART_SENTENCES = 200
 # Sentences before a part that are its context; a window takes of them what it can hold.
 CONTEXT_SENTENCES = 32
+# Text formats of the pipeline, and the endings that name them.
+MARKUP_FORMATS = ("html", "markdown")
+_MARKUP_ENDINGS = {".html": "html", ".htm": "html", ".xhtml": "html", ".md": "markdown", ".markdown": "markdown"}
 _LINE_BREAK = re.compile(r"[\r\n\v\f\x1c-\x1e\x85\u2028\u2029]+")
 
 
@@ -129,6 +132,28 @@ def languages_of(model: PreTrainedModel, source: str | None = None, target: str 
     if not source or not target:
         raise ValueError(f"{model.config.name_or_path} does not say its languages: name source and target language")
     return source, target
+
+
+def markup_format_of(path: str | Path) -> str | None:
+    """The one of `MARKUP_FORMATS` that a file has by its ending, or None."""
+    return _MARKUP_ENDINGS.get(Path(path).suffix.lower())
+
+
+def translate_markup(pipe: Any, text: str, text_format: str, **options: Any) -> tuple[bytes, list[TranslatedSentence]]:
+    """A translated page, and its sentences. Tags, attributes, code and link targets stay as they are.
+
+    Args:
+        pipe: a translation pipeline.
+        text: the page.
+        text_format: one of `MARKUP_FORMATS`.
+        options: of the pipeline.
+
+    Raises:
+        ImportError: a package for the format is not installed.
+    """
+    (result,) = pipe(text, text_format=text_format, return_sentences=True, **options)
+    sentences = [TranslatedSentence(**sentence) for sentence in result["sentences"]]
+    return result["translation_text"].encode("utf-8", "replace"), sentences
 
 
 def translate_file(

@@ -5,14 +5,12 @@
 import difflib
 import inspect
 import os
-import re
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from transformers import (
     AutoModelForSeq2SeqLM,
-    AutoTokenizer,
     GenerationConfig,
     GenerationMixin,
     Pipeline,
@@ -27,6 +25,7 @@ from .document_layout import DocumentLayout, PlacedSentence
 from .document_translation import DocumentTranslator
 from .long_sentences import sentence_joiner
 from .pipeline_inputs import checked_document, context_paragraphs, document_layout, documents_of, one_each, with_context
+from .pipeline_tokenizers import TARGET_TOKENIZER_FOLDER, target_tokenizer_of, tokenizer_of
 from .working_documents import SourceDocument, TranslatedDocument
 
 logger = logging.get_logger(__name__)
@@ -41,8 +40,6 @@ _FORWARD_OPTIONS = (
     "max_source_tokens",
     "max_target_tokens",
 )
-_TARGET_TOKENIZER_FOLDER = "target_tokenizer"
-_COMMIT_IN_MODULE_NAME = re.compile(r"\.([0-9a-f]{40})\.")
 _PREPROCESS_OPTIONS = ("source_language", "text_format")
 _POSTPROCESS_OPTIONS = ("return_sentences", "return_details")
 _DEFAULT_BATCH_SIZE = 32
@@ -115,8 +112,8 @@ class DocumentTranslationPipeline(Pipeline):
         **kwargs: Any,
     ) -> None:
         if tokenizer is None:
-            tokenizer = _tokenizer_of(model)
-        self.target_tokenizer = target_tokenizer or _target_tokenizer_of(model, tokenizer)
+            tokenizer = tokenizer_of(model)
+        self.target_tokenizer = target_tokenizer or target_tokenizer_of(model, tokenizer)
         super().__init__(model, tokenizer, *args, **kwargs)
 
     def __call__(
@@ -149,7 +146,7 @@ class DocumentTranslationPipeline(Pipeline):
         """Saves the model and its tokenizers, the target's in a subfolder where it is another one."""
         super().save_pretrained(save_directory, **kwargs)
         if self.target_tokenizer is not self.tokenizer:
-            self.target_tokenizer.save_pretrained(os.path.join(save_directory, _TARGET_TOKENIZER_FOLDER))
+            self.target_tokenizer.save_pretrained(os.path.join(save_directory, TARGET_TOKENIZER_FOLDER))
 
     def _sanitize_parameters(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
         forward = {name: kwargs.pop(name) for name in _FORWARD_OPTIONS if name in kwargs}
@@ -319,46 +316,6 @@ def register_pipelines() -> None:
     mark = "_registered_impl"
     if mark in vars(DocumentTranslationPipeline):
         delattr(DocumentTranslationPipeline, mark)
-
-
-def _tokenizer_of(model: PreTrainedModel) -> PreTrainedTokenizerBase:
-    """The tokenizer of the model's checkpoint; OSError if there is none."""
-    path = model.config.name_or_path
-    hint = "pass tokenizer=, or save it there with tokenizer.save_pretrained"
-    if not path:
-        raise OSError(f"this {type(model).__name__} comes from no checkpoint, so it has no tokenizer: {hint}")
-    if os.path.isdir(path) and not any("token" in name for name in os.listdir(path)):
-        raise OSError(f"no tokenizer in {path} (no tokenizer.json or other tokenizer file): {hint}")
-    try:
-        # Our tokenizers have no code of their own; False keeps Transformers from asking about that of the model.
-        return AutoTokenizer.from_pretrained(path, trust_remote_code=False)
-    except Exception as error:
-        raise OSError(f"the tokenizer in {path} cannot be loaded ({error}): {hint}") from error
-
-
-def _target_tokenizer_of(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> PreTrainedTokenizerBase:
-    """The tokenizer of the target language: another one only if vocabularies are separate."""
-    config = model.config
-    if getattr(config, "share_encoder_decoder_embeddings", True) or not hasattr(config, "decoder_vocab_size"):
-        return tokenizer
-    path = tokenizer.name_or_path
-    if os.path.isdir(path) and not os.path.isdir(os.path.join(path, _TARGET_TOKENIZER_FOLDER)):
-        if config.decoder_vocab_size == config.vocab_size:
-            return tokenizer
-        raise OSError(f"no target tokenizer: {path} has no folder {_TARGET_TOKENIZER_FOLDER}; pass target_tokenizer=")
-    revision = _commit_of(model) if path == config.name_or_path else None
-    return AutoTokenizer.from_pretrained(
-        path, subfolder=_TARGET_TOKENIZER_FOLDER, revision=revision, trust_remote_code=False
-    )
-
-
-def _commit_of(model: PreTrainedModel) -> str | None:
-    """The commit of the Hub that the model comes from, where this file comes from there too or Transformers knows it.
-
-    Versions after 5.4 no longer keep it in the configuration; the package then takes the main branch.
-    """
-    place = _COMMIT_IN_MODULE_NAME.search(__name__)
-    return place[1] if place is not None else getattr(model.config, "_commit_hash", None)
 
 
 def _check_generate_options(options: dict[str, Any]) -> None:

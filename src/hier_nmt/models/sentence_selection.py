@@ -292,7 +292,8 @@ def top_by_keys(scores: torch.Tensor, t: int, workspace: Workspace) -> torch.Ten
         best = found[..., place : place + 1]
         torch.amax(keys, -1, keepdim=True, out=best)
         best.bitwise_and_((1 << num_bits) - 1).neg_().add_(num_scores - 1)
-        keys.scatter_(-1, best, torch.iinfo(torch.int64).min)
+        if place < t - 1:
+            keys.scatter_(-1, best, torch.iinfo(torch.int64).min)
     return found
 
 

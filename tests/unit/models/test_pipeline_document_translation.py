@@ -302,6 +302,15 @@ def test_the_target_tokenizer_is_loaded_from_its_folder(tmp_path) -> None:
     assert len(AutoTokenizer.from_pretrained(tmp_path / "again" / "target_tokenizer")) == len(pipe.target_tokenizer)
 
 
+def test_a_tokenizer_made_in_memory_is_that_of_both_languages_if_it_can_be() -> None:
+    model = small_model(share_encoder_decoder_embeddings=False)
+    tokenizer = word_tokenizer()
+    assert DocumentTranslationPipeline(model, tokenizer, device="cpu").target_tokenizer is tokenizer
+    model = small_model(share_encoder_decoder_embeddings=False, decoder_vocab_size=70)
+    with pytest.raises(OSError, match=r"no target tokenizer: where the tokenizer comes from.*pass target_tokenizer="):
+        DocumentTranslationPipeline(model, tokenizer, device="cpu")
+
+
 def test_a_tokenizer_without_separators_is_refused_only_for_windows() -> None:
     plain = TokenizersBackend(
         tokenizer_object=word_tokenizer().backend_tokenizer, pad_token="<pad>", eos_token="</s>", unk_token="<unk>"
