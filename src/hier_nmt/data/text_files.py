@@ -12,7 +12,7 @@ _OTHER_ENCODINGS = {codecs.BOM_UTF16_LE: "UTF-16", codecs.BOM_UTF16_BE: "UTF-16"
 
 
 def read_text(path: str | Path) -> str:
-    """The text of a UTF-8 file, line ends as they are; a byte order mark in front is left out.
+    """The text of a UTF-8 file, line ends as they are; byte order marks in front are left out.
 
     Raises:
         CorpusError: the file is not UTF-8.
@@ -30,7 +30,7 @@ def decode_text(content: bytes, path: str | Path) -> str:
     if (nul := content.find(b"\0")) >= 0:
         raise CorpusError(path, content.count(b"\n", 0, nul) + 1, "not text", f"byte {nul} of the file is NUL")
     try:
-        return content.decode("utf-8").removeprefix("\ufeff")
+        return content.decode("utf-8").lstrip("\ufeff")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         detail = f"byte {error.start} of the file (0x{content[error.start]:02x}): {error.reason}"

@@ -68,7 +68,7 @@ def _format_of_xml(path: Path, start: bytes) -> str:
     parser = etree.XMLPullParser(events=("start",), resolve_entities=False, no_network=True)
     try:
         parser.feed(start)
-        root = next((etree.QName(element).localname for _, element in parser.read_events()), "")
+        root = next((str(element.tag).rpartition("}")[2] for _, element in parser.read_events()), "")
     except etree.XMLSyntaxError as error:
         raise CorpusError(path, error.lineno, "not well-formed XML", error.msg or "") from error
     if root not in _BY_ROOT:

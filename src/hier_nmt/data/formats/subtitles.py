@@ -5,8 +5,10 @@ its translation is spread over the same subtitles, whose times never change."""
 
 import math
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,7 +24,8 @@ _TIMES = re.compile(
 )
 _TAG = re.compile(r"</?[a-zA-Z][^<>]*>|\{\\[^{}]*\}")
 _NEW_SPEAKER = re.compile(r"\s*[-–—]\s*")
-_SENTENCE_END = re.compile(r"[.?!…♪。？！:\])]['\"”’»\]）]*\s*$")
+_SENTENCE_ENDS = ".?!…♪。？！:])"
+_CLOSING_MARKS = "'\"”’»]）"
 # A line of a subtitle is read in time up to about so many characters (Netflix and BBC style guides: 37 to 42).
 MAX_LINE_CHARACTERS = 42
 MAX_JOINED_SUBTITLES = 6
@@ -88,6 +91,8 @@ class SrtFile(DocumentFile):
         for sentence, translation in zip(self._sentences, translations[0], strict=True):
             # Spaces that keep words together, as before a French question mark, stay what they are.
             words = re.sub(r"[ \t\r\n]+", " ", translation).strip()
+            # Only between times may an arrow stand in such a file.
+            words = re.sub(r"-{2,}>", "->", words)
             shares = _spread(words, [len(piece.text) for piece in sentence])
             for piece, share in zip(sentence, shares, strict=True):
                 texts[piece.subtitle].append(f"{piece.dash}{_with_tags(share, piece)}")
@@ -122,6 +127,9 @@ def _parse(path: Path, lines: list[str]) -> list[Subtitle]:
             raise CorpusError(path, index + 1, "bad times of a subtitle", f"it ends before it starts: {line.strip()}")
         subtitles.append(Subtitle(index + 1, [*_number_before(lines, index, subtitles), line], start, stop, []))
     for subtitle in subtitles:
+        plain = _TAG.sub("", " ".join(line.strip() for line in subtitle.text))
+        if "-->" in plain or _TAG.search(plain):
+            raise CorpusError(path, subtitle.line, "tags inside of other marks", f"{' '.join(subtitle.text):.60}")
         while subtitle.text and not subtitle.text[-1].strip():
             subtitle.tail.insert(0, subtitle.text.pop())
     if not subtitles:
@@ -173,12 +181,19 @@ def _join_pieces(pieces: Sequence[_Piece], subtitles: Sequence[Subtitle]) -> Ite
         if sentence:
             pause = subtitles[piece.subtitle].start - subtitles[sentence[-1].subtitle].stop
             is_full = len(sentence) == MAX_JOINED_SUBTITLES
-            if is_full or piece.dash or pause > MAX_PAUSE or _SENTENCE_END.search(sentence[-1].text):
+            if is_full or piece.dash or pause > MAX_PAUSE or _ends_sentence(sentence[-1].text):
                 yield sentence
                 sentence = []
         sentence.append(piece)
     if sentence:
         yield sentence
+
+
+def _ends_sentence(text: str) -> bool:
+    """Whether behind one of the marks that end a sentence nothing comes but marks that close one."""
+    text = text.rstrip()
+    closed = text.rstrip(_CLOSING_MARKS)
+    return any(mark in _SENTENCE_ENDS for mark in closed[-1:] + text[len(closed) :])
 
 
 def _spread(text: str, weights: Sequence[int]) -> list[str]:
@@ -189,21 +204,23 @@ def _spread(text: str, weights: Sequence[int]) -> list[str]:
     words = text.split(" ")
     if len(weights) == 1:
         return [text]
-    ends = [0]
-    for word in words:
-        ends.append(ends[-1] + len(word) + 1)
+    ends = [0, *accumulate(len(word) + 1 for word in words)]
     parts = []
     first = 0
-    for number in range(1, len(weights) + 1):
-        wanted = ends[-1] * sum(weights[:number]) / max(1, sum(weights))
+    for number, weight in enumerate(accumulate(weights), start=1):
+        wanted = ends[-1] * weight / max(1, sum(weights))
         low = min(len(words), first + 1)
         high = max(low, len(words) - (len(weights) - number))
-        last = (
-            len(words) if number == len(weights) else min(range(low, high + 1), key=lambda at: abs(ends[at] - wanted))
-        )
+        last = len(words) if number == len(weights) else _nearest(ends, wanted, low, high)
         parts.append(" ".join(words[first:last]))
         first = last
     return parts
+
+
+def _nearest(ends: Sequence[int], wanted: float, low: int, high: int) -> int:
+    """The place in [low, high] of the number nearest to the wanted one, of two equally near ones the first."""
+    above = bisect_left(ends, wanted, low, high)
+    return above - 1 if above > low and wanted - ends[above - 1] <= ends[above] - wanted else above
 
 
 def _with_tags(text: str, piece: _Piece) -> str:

@@ -173,6 +173,13 @@ def test_unknown_xml_is_named(tmp_path) -> None:
         format_of(tmp_path / "a.xml")
 
 
+def test_a_root_whose_name_is_none_is_named(tmp_path) -> None:
+    path = tmp_path / "a.xml"
+    path.write_text("<?xml version='1.0'?>\n<:::dataset/>")
+    with pytest.raises(CorpusError, match="unknown kind of XML: the root is <:::dataset>"):
+        format_of(path)
+
+
 @pytest.mark.parametrize("name", ["tmx", "xliff", "wmt-xml", "opus-xml"])
 def test_entities_are_not_expanded(tmp_path, name) -> None:
     bomb = '<!DOCTYPE x [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;&a;">]>'

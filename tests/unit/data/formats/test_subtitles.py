@@ -100,6 +100,20 @@ def test_long_translations_are_wrapped_and_short_ones_leave_no_subtitle_without_
     assert [part.splitlines()[2] for part in short[:2]] == ["<i>Deux</i>", "mots"]
 
 
+@pytest.mark.parametrize("mark", ["- A", "]", "]x"])
+def test_a_very_long_subtitle_is_wrapped_at_once(film, mark) -> None:
+    text = mark * 70_000
+    file = SrtFile.read(film(f"1\n00:00:01,000 --> 00:00:02,000\n{text}\n"), "en", "fr")
+    lines = file.translated([[unit.source for unit in file.documents[0].units]]).decode().splitlines()[2:]
+    assert " ".join(lines) == text
+    assert max(map(len, lines)) <= 50 or " " not in text
+
+
+def test_no_translation_becomes_a_time(film) -> None:
+    file = SrtFile.read(film("1\n00:00:01,000 --> 00:00:02,000\nTwo, three\n"), "en", "fr")
+    assert file.translated([["2 ---> 3"]]).decode().splitlines()[2] == "2 -> 3"
+
+
 def test_windows_line_ends_and_byte_order_mark(film) -> None:
     path = film("\ufeff" + FILM.replace("\n", "\r\n"))
     file = SrtFile.read(path, "en", "fr")
@@ -121,6 +135,11 @@ def test_windows_line_ends_and_byte_order_mark(film) -> None:
         ("Hello\n", r"film.srt:1: no subtitles: Hello stands before any time"),
         ("1\n2\n", r"film.srt: no subtitles: no line has times"),
         ("1\n00:00:01,000 --> 00:00:02,000\n\n", r"film.srt: empty corpus"),
+        (
+            "1\n00:00:01,000 --> 00:00:02,000\nOn\n\n2\n00:00:03,000 --<d>> 00:00:04,000\n",
+            r"film.srt:2: tags inside of",
+        ),
+        ("1\n00:00:01,000 --> 00:00:02,000\nA <i<i>> word\n", r"film.srt:2: tags inside of other marks: A <i<i>> word"),
     ],
 )
 def test_broken_subtitles_are_named(film, content, message) -> None:
