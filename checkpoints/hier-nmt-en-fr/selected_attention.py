@@ -122,8 +122,11 @@ def attend_selected_sentences_reference(
     # Beside anything that is read, what is not has a weight of exactly zero.
     reads_nothing = logits.detach().amax(-1, keepdim=True) < UNREAD / 2
     weights = logits.softmax(-1).to(query.dtype)
-    output = (functional.dropout(weights, p=dropout) @ value).masked_fill(reads_nothing, 0.0)
-    return output, weights.masked_fill(reads_nothing, 0.0) if with_weights else None
+    if with_weights:
+        # The output is made of the very weights that are given back, so that those have a gradient.
+        weights = weights.masked_fill(reads_nothing, 0.0)
+        return functional.dropout(weights, p=dropout) @ value, weights
+    return (functional.dropout(weights, p=dropout) @ value).masked_fill(reads_nothing, 0.0), None
 
 
 def biases_by_number(

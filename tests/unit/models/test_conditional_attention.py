@@ -294,6 +294,8 @@ def test_the_model_passes_on_what_every_slot_chose(changes):
     attentions = (output.encoder_attentions, output.decoder_attentions, output.cross_attentions)
     for slot, parts, num_keys in zip(shapes, attentions, (9, 10, 9), strict=True):
         assert [weights.shape for weights in parts] == [(*shapes[slot], num_keys)] * 2
+        # They are a part of what the output is made of.
+        assert all(grad.any() for grad in torch.autograd.grad(output.logits.sum(), parts, retain_graph=True))
     torch.testing.assert_close(output.logits, logits(model, **window_inputs()))
 
 
