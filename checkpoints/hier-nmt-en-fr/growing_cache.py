@@ -31,6 +31,10 @@ class GrowingLayer(DynamicLayer):
         self.keys, self.values = keys, values
         return keys, values
 
+    def reset(self) -> None:
+        """Holds nothing any more. (That of Transformers 5.4 would hold as much as before, all zero.)"""
+        self.__init__()  # type: ignore[misc]
+
     def reorder_cache(self, beam_idx: torch.LongTensor) -> None:
         """Gives each beam what that of its origin has; nothing is copied where all stay."""
         stays = torch.arange(len(beam_idx), device=beam_idx.device)

@@ -13,7 +13,7 @@ import inspect
 import os
 import types
 import typing
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -41,8 +41,16 @@ MAX_RECIPE_CHARACTERS = 100_000
 _OWN_TRAINING_KEYS = ("init_from", "average_checkpoints", "attn_implementation", "source_vectors", "target_vectors")
 
 
+_LONGEST_PART = 1000
+
+
 class RecipeError(ValueError):
     """A recipe that cannot be followed; the message names file and key."""
+
+    def __init__(self, message: str) -> None:
+        # What it names can be as long as the file.
+        is_long = len(message) > 2 * _LONGEST_PART
+        super().__init__(f"{message[:_LONGEST_PART]} ... {message[-_LONGEST_PART:]}" if is_long else message)
 
 
 @dataclass(frozen=True)
@@ -264,14 +272,14 @@ class Recipe:
         if self.data.format != "dataset":
             for key in ("train", "validation"):
                 for path in getattr(self.data, key):
-                    if not Path(path).exists():
+                    if not _is_there(path, Path.exists):
                         yield f"data.{key}: there is no file {path}"
         for key in ("source_vectors", "target_vectors"):
             path = getattr(self, key)
-            if path is not None and not Path(path).is_file():
+            if path is not None and not _is_there(path, Path.is_file):
                 yield f"training.{key}: there is no file {path}"
         for key, directory in (("tokenizer.path", self.tokenizer.path), ("training.init_from", self.init_from)):
-            if directory is not None and not Path(directory).is_dir():
+            if directory is not None and not _is_there(directory, Path.is_dir):
                 yield f"{key}: there is no directory {directory}"
 
 
@@ -461,13 +469,21 @@ def _typed_as_one_of(value: Any, choices: Sequence[Any]) -> Any:
     raise TypeError
 
 
+def _is_there(path: str, kind: Callable[[Path], bool]) -> bool:
+    """Whether something of the kind is there; a name that no file can have, too long for one, names nothing."""
+    try:
+        return kind(Path(path))
+    except (OSError, ValueError):
+        return False
+
+
 def _as_float(value: Any) -> float:
     # YAML 1.1 reads 3e-4, without a dot, as a string.
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         raise TypeError
     try:
         return float(value)
-    except ValueError:
+    except (ValueError, OverflowError):
         raise TypeError from None
 
 

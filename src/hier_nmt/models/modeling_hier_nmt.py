@@ -10,7 +10,6 @@ from typing import Any, Unpack
 
 import torch
 from torch import nn
-from transformers import GenerationMixin
 from transformers.cache_utils import Cache, EncoderDecoderCache
 from transformers.modeling_outputs import BaseModelOutput
 from transformers.utils.generic import TransformersKwargs, can_return_tuple
@@ -25,6 +24,7 @@ from .model_outputs import (
     chosen_sentences,
     encoder_output_from_tuple,
 )
+from .target_generation import TargetGenerationMixin
 from .target_labels import shift_tokens_right
 from .window_structure import source_structure, target_numbers, without_padding_behind
 
@@ -143,7 +143,7 @@ class HierNMTModel(HierNMTPreTrainedModel):
         )
 
 
-class HierNMTForConditionalGeneration(HierNMTPreTrainedModel, GenerationMixin):
+class HierNMTForConditionalGeneration(HierNMTPreTrainedModel, TargetGenerationMixin):
     """The document translation model: logits of the next target token.
 
     Attributes:

@@ -10,7 +10,6 @@ from typing import Any
 
 import torch
 from torch import nn
-from transformers import GenerationMixin
 from transformers import initialization as init
 from transformers.cache_utils import Cache
 from transformers.modeling_outputs import (
@@ -27,6 +26,7 @@ from .cross_entropy import mean_cross_entropy
 from .recurrent_cache import DecoderState, RecurrentCache
 from .recurrent_layers import RNN_TYPES, last_states, recurrent_layers, run_over_tokens, take_step
 from .safetensors_model import SafetensorsModel
+from .target_generation import TargetGenerationMixin
 from .target_labels import shift_tokens_right
 
 
@@ -399,7 +399,7 @@ class RNNNMTModel(RNNNMTPreTrainedModel):
         )
 
 
-class RNNNMTForConditionalGeneration(RNNNMTPreTrainedModel, GenerationMixin):
+class RNNNMTForConditionalGeneration(RNNNMTPreTrainedModel, TargetGenerationMixin):
     """The recurrent translation model: logits of the next target token (Ogunnaike 2022, sections 3 and 4)."""
 
     _tied_weights_keys = {"lm_head.weight": "model.decoder.embed_tokens.weight"}

@@ -55,9 +55,14 @@ def test_cropped_repeated_and_selected_rows_go_on_as_they_are():
     for layer in layers:
         layer.batch_select_indices(torch.tensor([5, 0]))
     add(layers, 2, batch_size=2)
-    for layer in layers:
-        layer.reset()
-    add(layers, 1)
+
+
+def test_after_a_reset_nothing_is_held():
+    layers = both_layers()
+    add(layers, 5)
+    layers[0].reset()
+    assert layers[0].get_seq_length() == 0
+    add((layers[0], DynamicLayer()), 1)
 
 
 def test_nothing_is_reordered_before_anything_is_held():
