@@ -108,17 +108,21 @@ class TmxFile(DocumentFile):
         segment = self._segment(unit, 0)
         return "" if segment is None else _text(segment)
 
+    def _variants(self, unit: Element, side: int) -> list[Element]:
+        variants = children(unit, "tuv")
+        return [variant for variant in variants if same_language(_language(variant), self._languages[side])]
+
     def _segment(self, unit: Element, side: int) -> Element | None:
-        for variant in children(unit, "tuv"):
-            if same_language(_language(variant), self._languages[side]):
-                return child(variant, "seg")
-        return None
+        segments = (child(variant, "seg") for variant in self._variants(unit, side))
+        return next((segment for segment in segments if segment is not None), None)
 
     def _set_target(self, unit: Element, text: str) -> None:
         segment = self._segment(unit, 1)
         if segment is None:
-            variant = unit.makeelement("tuv", {XML_LANGUAGE: self._languages[1]})
-            append_aligned(unit, variant)
+            empty = self._variants(unit, 1)
+            variant = empty[0] if empty else unit.makeelement("tuv", {XML_LANGUAGE: self._languages[1]})
+            if not empty:
+                append_aligned(unit, variant)
             segment = etree.SubElement(variant, "seg")
         source = self._segment(unit, 0)
         assert source is not None

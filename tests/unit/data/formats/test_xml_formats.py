@@ -116,6 +116,16 @@ def test_a_unit_without_translation_is_named(file) -> None:
     assert [item.source_sentences for item in documents] == [["Yes."], ["No."]]
 
 
+@pytest.mark.parametrize("empty", ["<tuv xml:lang='fr'/>", "<tuv xml:lang='fr'><note>Yes?</note></tuv>"])
+@pytest.mark.parametrize("other", ["", "<tuv xml:lang='fr'><seg>Oui.</seg></tuv>"])
+def test_tmx_without_a_segment_in_the_language_gets_one(file, empty, other) -> None:
+    unit = f"<tu><tuv xml:lang='en'><seg>Yes.</seg></tuv>{empty}{other}</tu>"
+    found = TmxFile.read(file(f"<tmx version='1.4'><body>{unit}</body></tmx>"), "en", "fr")
+    assert found.documents[0].units[0].target == ("Oui." if other else None)
+    again = TmxFile.read(file(found.translated([["Si."]]).decode(), "b.tmx"), "en", "fr")
+    assert again.documents[0].units[0].target == "Si."
+
+
 def test_a_unit_of_which_a_part_is_translated_gets_the_other_part(file) -> None:
     half = """<xliff version="1.2"><file original="a"><body><trans-unit id="1"><source>One. Two.</source>
 <seg-source><mrk mtype="seg" mid="0">One.</mrk> <mrk mtype="seg" mid="1">Two.</mrk></seg-source>
