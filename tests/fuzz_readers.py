@@ -1,8 +1,9 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
 """Damages valid files and reads them: a reader gives documents, or an error of its own that names file and reason.
+Damaged texts are also cut into sentences and translated, by a model that knows a few words.
 
-python tests/fuzz_readers.py --minutes 10 formats corpora contrastive recipes segmentation
+python tests/fuzz_readers.py --minutes 10 formats corpora contrastive recipes segmentation pipeline
 
 Another exception, more than ten seconds of computing or a loss in silence is a finding: its files and what happened are
 kept in runs/fuzz, and the exit status is 1. The same seed makes the same files.
@@ -31,6 +32,8 @@ from pathlib import Path
 from typing import Any
 
 from fuzz_mutations import damaged
+from nasty_text import NASTY_TEXTS
+from text_promises import FORMATS, check_comes_back, check_plain_text, check_stream
 
 from hier_nmt.data.contrastive_readers import read_contrastive
 from hier_nmt.data.contrastive_sets import write_contrastive_set
@@ -365,6 +368,15 @@ def check_segmentation(folder: Path, rng: random.Random) -> None:
         raise Finding("words that stand in no sentence")
 
 
+def check_pipeline(folder: Path, rng: random.Random) -> None:
+    """Translates a text: what the pipeline promises for any text holds."""
+    text = (folder / "text").read_bytes().decode("utf-8", "replace")[:3000]
+    text_format = rng.choice(FORMATS)
+    check_plain_text(text)
+    check_comes_back(text, text_format)
+    check_stream(text, text_format)
+
+
 def targets() -> list[Target]:
     """Everything that reads files of others."""
     found = [Target("formats", name, seeds_of(name), check_file(name)) for name in FILE_CLASSES]
@@ -378,6 +390,8 @@ def targets() -> list[Target]:
     seeds = recipe_seeds()
     found.append(Target("recipes", "recipes", seeds, check_recipe, tuple(set(seeds[0]) - {"recipe.yaml"})))
     found.append(Target("segmentation", "text", [{"text": text.encode()} for text in TEXTS], check_segmentation))
+    texts = [text.encode("utf-8", "surrogatepass") for text in NASTY_TEXTS.values()]
+    found.append(Target("pipeline", "text", [{"text": text} for text in texts], check_pipeline))
     return found
 
 

@@ -220,17 +220,20 @@ class WorkingDocument:
         self.incidents[index, DECODED_AGAIN] = reason if before is None else f"{before}; {reason}"
 
     def join_pieces(self, index: int, pieces: "WorkingDocument", joiner: str) -> None:
-        """Takes the translations of its pieces for a long sentence; pieces without one stay as they are."""
-        pairs = zip(pieces.translations, pieces.texts, strict=True)
-        self.translations[index] = joiner.join(translation or text for translation, text in pairs)
+        """Takes the translations of its pieces for a long sentence.
+
+        Pieces without one stay as they are, and so does the sentence if none has one.
+        """
+        pairs = list(zip(pieces.translations, pieces.texts, strict=True))
+        num_empty = sum(not translation for translation, _ in pairs)
+        if num_empty < len(pairs):
+            self.translations[index] = joiner.join(translation or text for translation, text in pairs)
         self.target_ids[index] = [token_id for ids in pieces.target_ids for token_id in ids]
         self.statistics.add(replace(pieces.statistics, num_split=1))
-        self.incidents[index, SPLIT] = f"{len(pieces.texts)} pieces"
+        copied = f", {num_empty} of them copied: {STAYED_EMPTY}" if num_empty else ""
+        self.incidents[index, SPLIT] = f"{len(pairs)} pieces{copied}"
         for (_, kind), reason in pieces.incidents.items():
             self.incidents[index, kind] = reason
-        num_empty = sum(not translation for translation in pieces.translations)
-        if num_empty:
-            self.incidents[index, COPIED] = f"{num_empty} of {len(pieces.texts)} pieces: {STAYED_EMPTY}"
 
     def text(self, index: int) -> str:
         """Sentence `index` of the row as its reader wants it: the source, if the model gave nothing."""

@@ -3,86 +3,23 @@
 """Whatever the text: no error, one translation for each sentence in order, white space as it was, nothing lost."""
 
 import time
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from nasty_text import NASTY_TEXTS, NEWLINES, messy_texts
+from text_promises import FORMATS, check_comes_back, check_plain_text, check_stream, translator
 from tiny_models import tiny_model
-from word_translation import WordTranslator, word_tokenizer
+from word_translation import word_tokenizer
 
 from hier_nmt.models.document_translation import STRATEGIES
 from hier_nmt.models.pipeline_document_translation import DocumentTranslationPipeline
-from hier_nmt.models.text_segmentation import segment_text
 
 pytest.importorskip("sentencex")
 pytest.importorskip("markdown_it")
 
-FORMATS = ("plain", "html", "markdown")
 QUICK = settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 LONG = settings(max_examples=1000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-
-
-def translator(**config: Any) -> DocumentTranslationPipeline:
-    model = WordTranslator(**{"window_sentences": 3, "source_language": "en", "target_language": "fr", **config})
-    return DocumentTranslationPipeline(model, model.tokenizer)
-
-
-class Silent(WordTranslator):
-    """A model that has nothing to say."""
-
-    def _said(self, source, prefix, config):
-        super()._said(source, prefix, config)
-        return [2]
-
-
-def silent_translator() -> DocumentTranslationPipeline:
-    model = Silent(window_sentences=3, source_language="en", target_language="fr")
-    return DocumentTranslationPipeline(model, model.tokenizer)
-
-
-TRANSLATOR, SILENT = translator(), silent_translator()
-
-
-def check_plain_text(text: str) -> None:
-    """Nothing is lost, and everything is where it was."""
-    (output,) = TRANSLATOR(text, return_sentences=True, return_details=True)
-    segments = segment_text(text, "en")
-    sentences = output["sentences"]
-    assert [one["source"] for one in sentences] == [segment.text for segment in segments if segment.is_sentence]
-    assert all(one["translation"].strip() for one in sentences)
-    pairs = iter([(one["source"], one["translation"]) for one in sentences])
-    expected = ""
-    before = None
-    for segment in segments:
-        if not segment.is_sentence:
-            expected += segment.text
-            before = None
-            continue
-        source, translation = next(pairs)
-        # Sentences with nothing between them get a space, as French has it, unless both are copied.
-        is_copied = source == translation
-        expected += (" " if before is False or (before and not is_copied) else "") + translation
-        before = is_copied
-    assert output["translation_text"] == expected
-    copied = [one["sentence"] for one in output["details"]["copied"]]
-    assert all(sentences[index]["translation"] == sentences[index]["source"] for index in copied)
-    assert len(copied) == output["details"]["counts"]["num_copied"]
-
-
-def check_comes_back(text: str, text_format: str) -> None:
-    """Where the model says nothing the document is what it was, with whatever markup."""
-    (output,) = SILENT(text, text_format=text_format, return_details=True, return_sentences=True)
-    assert output["translation_text"] == text
-    assert len(output["details"]["copied"]) == len(output["sentences"])
-
-
-def check_stream(text: str, text_format: str) -> None:
-    """What is streamed is what the call gives."""
-    (output,) = TRANSLATOR(text, text_format=text_format)
-    streamed = list(TRANSLATOR.stream(text, text_format=text_format, batch_size=2))
-    assert "".join(one.white_space + one.translation for one in streamed) == output["translation_text"]
 
 
 @pytest.mark.parametrize("name", NASTY_TEXTS)

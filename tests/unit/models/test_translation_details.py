@@ -83,8 +83,19 @@ def test_a_piece_of_a_long_sentence_that_stays_empty_is_the_source_and_told() ->
     model = WordTranslator(alone=silent_on_c, forced_word="<unk>", max_source_tokens=5)
     (output,) = translator(model, return_details=True, source_language="en")("a b, c d, e f, g h")
     assert "c d," in output["translation_text"]
-    assert [one["sentence"] for one in output["details"]["copied"]] == [0]
+    reason = "4 pieces, 1 of them copied: the model gave nothing, twice"
+    assert output["details"]["split"] == [{"sentence": 0, "reason": reason}]
+    assert output["details"]["copied"] == []
     assert output["details"]["counts"]["num_split"] == 1
+
+
+def test_a_long_sentence_of_which_all_pieces_stay_empty_is_the_source() -> None:
+    model = WordTranslator(alone=empty, forced_word="<unk>", max_source_tokens=5)
+    text = "- a  b, c d\u00a0😀 e.f, g h (https://a.b/c) i j"
+    (output,) = translator(model, return_details=True, source_language="en")(text)
+    assert output["translation_text"] == text
+    assert [one["sentence"] for one in output["details"]["copied"]] == [0]
+    assert output["details"]["counts"]["num_split"] == output["details"]["counts"]["num_copied"] == 1
 
 
 def test_cut_split_and_repeated_sentences_are_told_with_their_numbers() -> None:
