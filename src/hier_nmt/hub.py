@@ -43,7 +43,8 @@ def write_repository(checkpoint: str | Path, folder: str | Path, name: str) -> N
     """Writes weights, configuration, code, tokenizers and card of a checkpoint, and nothing else, into a folder.
 
     Args:
-        checkpoint: directory with a model and its tokenizer; its card, where it has one, is completed.
+        checkpoint: directory with a model and its tokenizer; its card, where it has one, is completed, and comes with
+            the figures (.png) beside it.
         folder: where the repository is written.
         name: heading of a new card, and what it tells users to load: the name of the repository.
 
@@ -59,7 +60,8 @@ def write_repository(checkpoint: str | Path, folder: str | Path, name: str) -> N
     model.save_pretrained(folder)
     save_tokenizers(folder, *tokenizers)
     if (Path(checkpoint) / CARD_FILE).is_file():
-        shutil.copyfile(Path(checkpoint) / CARD_FILE, Path(folder) / CARD_FILE)
+        for path in (Path(checkpoint) / CARD_FILE, *Path(checkpoint).glob("*.png")):
+            shutil.copyfile(path, Path(folder) / path.name)
     complete_card(Path(folder) / CARD_FILE, model.config, name)
 
 

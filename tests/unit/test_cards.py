@@ -167,7 +167,12 @@ def test_a_model_that_lies_elsewhere_is_known_by_its_recipe(tmp_path) -> None:
         model_card(None, CardTexts("far", "x", "y", "z"), [], CARDS / "template.md")
 
 
+def test_the_figure_of_the_shipped_card_lies_beside_it() -> None:
+    assert "![Attention of hier-nmt-en-fr](attention.png)" in written(SHIPPED)
+    assert (CARDS / "attention.png").read_bytes() == (CHECKPOINT / "attention.png").read_bytes()
+
+
 def test_a_figure_of_attention_is_shown_where_there_is_one() -> None:
     texts = CardTexts("a", "b", "c", "d", attention_figure="attention.png")
     assert "![Attention of a](attention.png)" in model_card(CHECKPOINT, texts, [], CARDS / "template.md").text
-    assert "## What the model looks at" not in written(SHIPPED)
+    assert "## What the model looks at" not in written("tatoeba-rnn")

@@ -57,7 +57,9 @@ def test_a_new_card_says_what_the_hub_runs_and_how(checkpoint, tmp_path) -> None
 def test_a_card_that_is_there_is_completed_and_keeps_its_text(checkpoint, tmp_path) -> None:
     card = "---\nlanguage: de\nlicense: mit\ntags:\n- mine\n- hier_nmt\n---\n\n# My model\n\nIts own text.\n"
     (checkpoint / "README.md").write_text(card)
+    (checkpoint / "attention.png").write_bytes(b"a figure")
     write_repository(checkpoint, tmp_path / "repository", "somebody/model")
+    assert (tmp_path / "repository" / "attention.png").read_bytes() == b"a figure"
     completed = ModelCard.load(tmp_path / "repository" / "README.md")
     assert completed.text.strip() == "# My model\n\nIts own text."
     assert (completed.data.language, completed.data.license) == ("de", "mit")

@@ -263,7 +263,7 @@ def test_the_shipped_checkpoint_holds_data_and_the_code_that_a_save_writes(tmp_p
     assert code == shipped, "run make checkpoint-code"
     for path in CHECKPOINT.rglob("*"):
         assert not path.is_symlink(), path
-        assert path.suffix in (".json", ".safetensors", ".md", ".py") or path.name == "SHA256SUMS", path
+        assert path.suffix in (".json", ".safetensors", ".md", ".py", ".png") or path.name == "SHA256SUMS", path
 
 
 def test_the_shipped_weights_are_those_of_the_checksums() -> None:
