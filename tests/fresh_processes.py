@@ -14,17 +14,21 @@ TESTS = Path(__file__).parent
 _REMOVED = ("PYTHONPATH", "HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "HF_EVALUATE_OFFLINE", "HF_TOKEN", "HF_ENDPOINT")
 
 
-def python_without_package(folder: Path) -> str:
+def python_without_package(folder: Path, *lacking: str) -> str:
     """The interpreter of a new virtual environment that has all that this one has, but for hier_nmt.
 
     The libraries are linked, not copied; `.pth` files are left out, because an editable installation is one.
+
+    Args:
+        folder: of the environment.
+        lacking: beginnings of the names of further libraries that are left out.
     """
     venv.create(folder, symlinks=True, with_pip=False)
     (packages,) = folder.glob("lib/python*/site-packages")
     for directory in map(Path, site.getsitepackages()):
         for path in directory.iterdir():
-            is_own = path.name.startswith(("hier_nmt", "__editable__")) or path.suffix == ".pth"
-            if not is_own and not (packages / path.name).exists():
+            is_left_out = path.name.startswith(("hier_nmt", "__editable__", *lacking)) or path.suffix == ".pth"
+            if not is_left_out and not (packages / path.name).exists():
                 (packages / path.name).symlink_to(path)
     return str(folder / "bin" / "python")
 

@@ -33,7 +33,7 @@ from typing import Any
 
 from fuzz_mutations import damaged
 from nasty_text import NASTY_TEXTS
-from text_promises import FORMATS, check_comes_back, check_plain_text, check_stream
+from text_promises import check_comes_back, check_plain_text, check_stream
 
 from hier_nmt.data.contrastive_readers import read_contrastive
 from hier_nmt.data.contrastive_sets import write_contrastive_set
@@ -47,6 +47,7 @@ from hier_nmt.data.formats.registry import (
     read_document_file,
     write_documents,
 )
+from hier_nmt.models.pipeline_inputs import TEXT_FORMATS
 from hier_nmt.models.text_segmentation import replace_sentences, segment_text
 from hier_nmt.recipes import Recipe, RecipeError
 
@@ -371,7 +372,7 @@ def check_segmentation(folder: Path, rng: random.Random) -> None:
 def check_pipeline(folder: Path, rng: random.Random) -> None:
     """Translates a text: what the pipeline promises for any text holds."""
     text = (folder / "text").read_bytes().decode("utf-8", "replace")[:3000]
-    text_format = rng.choice(FORMATS)
+    text_format = rng.choice(TEXT_FORMATS)
     check_plain_text(text)
     check_comes_back(text, text_format)
     check_stream(text, text_format)

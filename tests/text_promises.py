@@ -9,8 +9,6 @@ from word_translation import WordTranslator
 from hier_nmt.models.pipeline_document_translation import DocumentTranslationPipeline
 from hier_nmt.models.text_segmentation import segment_text
 
-FORMATS = ("plain", "html", "markdown")
-
 
 def translator(**config: Any) -> DocumentTranslationPipeline:
     model = WordTranslator(**{"window_sentences": 3, "source_language": "en", "target_language": "fr", **config})

@@ -39,8 +39,7 @@ _DERIVED_MODEL_KEYS = {"vocab_size", "decoder_vocab_size", "source_language", "t
 # The YAML reader takes seconds for more.
 MAX_RECIPE_CHARACTERS = 100_000
 _OWN_TRAINING_KEYS = ("init_from", "average_checkpoints", "attn_implementation", "source_vectors", "target_vectors")
-
-
+# Characters at the beginning and at the end of an error that are shown.
 _LONGEST_PART = 1000
 
 

@@ -108,13 +108,13 @@ def test_translate_writes_the_same_kind_of_file(repository, checkpoint, tmp_path
 
 
 @pytest.mark.parametrize(
-    ("name", "page"),
+    ("name", "page", "kept"),
     [
-        ("page.html", '<p class="a">A <b>b!</b> C!</p>\n<pre>A b!</pre>\n'),
-        ("page.md", "# A b!\n\nC `A b` [D!](C.md)\n"),
+        ("page.html", '<p class="a">A <b>b!</b> C!</p>\n<pre>A b!</pre>\n', ['<p class="a">', "<pre>A b!</pre>"]),
+        ("page.md", "# A b!\n\nC `A b` [D!](C.md)\n", ["# ", "`A b`", "](C.md)"]),
     ],
 )
-def test_translate_keeps_markup(repository, checkpoint, tmp_path, monkeypatch, capsys, name, page) -> None:
+def test_translate_keeps_markup(repository, checkpoint, tmp_path, monkeypatch, capsys, name, page, kept) -> None:
     if name.endswith(".md"):
         pytest.importorskip("markdown_it")
     (tmp_path / name).write_text(page)
@@ -124,6 +124,7 @@ def test_translate_keeps_markup(repository, checkpoint, tmp_path, monkeypatch, c
     written = (tmp_path / name.replace(".", ".fr.")).read_text()
     assert written == expected[0]["translation_text"]
     assert written != page
+    assert all(part in written for part in kept)
     assert "A b!" in capsys.readouterr().out
 
 

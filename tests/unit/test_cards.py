@@ -24,6 +24,11 @@ SECTIONS = (
     "Use", "Intended use", "Limits", "Training data and its terms", "Network", "Training", "Results",
     "What the context is worth", "Citation",
 )  # fmt: skip
+# Libraries that come with hier_nmt, and not with Transformers.
+OF_THE_PACKAGE = (
+    "accelerate", "datasets", "evaluate", "hypothesis", "lxml", "markdown_it", "pandas", "pyarrow", "sacrebleu",
+    "sentencex",
+)  # fmt: skip
 every_card = pytest.mark.parametrize("name", NAMES)
 
 
@@ -114,13 +119,16 @@ def test_the_programs_of_the_cards_run_with_the_package(capsys) -> None:
 
 @pytest.mark.slow
 def test_the_programs_of_the_cards_run_with_the_checkpoints_folder_and_transformers_alone(tmp_path) -> None:
-    python, folder = python_without_package(tmp_path / "bare"), tmp_path / "model"
+    python, folder = python_without_package(tmp_path / "bare", *OF_THE_PACKAGE), tmp_path / "model"
     shutil.copytree(CHECKPOINT, folder)
+    variables = environment(tmp_path / "home", with_package=False)
+    for name in OF_THE_PACKAGE:
+        assert run([python, "-c", f"import {name}"], variables, tmp_path).returncode == 1, name
+    translate = pipeline("translation", model=str(CHECKPOINT))
+    expected = translate("The committee met on Monday. It will report in May.")[0]["translation_text"]
     for program in different_programs(1, folder):
-        result = run([python, "-c", program], environment(tmp_path / "home", with_package=False), tmp_path)
+        result = run([python, "-c", program], variables, tmp_path)
         assert result.returncode == 0, result.stderr
-        translate = pipeline("translation", model=str(CHECKPOINT))
-        expected = translate("The committee met on Monday. It will report in May.")[0]["translation_text"]
         assert result.stdout.splitlines() == [expected]
 
 

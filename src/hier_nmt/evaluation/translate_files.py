@@ -16,6 +16,7 @@ from transformers.utils import logging
 
 from ..data.formats.document_file import DocumentFile, Unit
 from ..models.long_sentences import sentence_joiner
+from ..models.pipeline_inputs import TEXT_FORMATS
 from ..models.text_segmentation import Segment, replace_sentences, segment_text
 from ..models.working_documents import SourceDocument
 from .translate import translate_documents
@@ -25,7 +26,7 @@ PART_SENTENCES = 200
 # Sentences before a part that are its context; a window takes of them what it can hold.
 CONTEXT_SENTENCES = 32
 # Text formats of the pipeline, and the endings that name them.
-MARKUP_FORMATS = ("html", "markdown")
+MARKUP_FORMATS = tuple(name for name in TEXT_FORMATS if name != "plain")
 _MARKUP_ENDINGS = {".html": "html", ".htm": "html", ".xhtml": "html", ".md": "markdown", ".markdown": "markdown"}
 _LINE_BREAK = re.compile(r"[\r\n\v\f\x1c-\x1e\x85\u2028\u2029]+")
 

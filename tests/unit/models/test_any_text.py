@@ -8,12 +8,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from nasty_text import NASTY_TEXTS, NEWLINES, messy_texts
-from text_promises import FORMATS, check_comes_back, check_plain_text, check_stream, translator
+from text_promises import check_comes_back, check_plain_text, check_stream, translator
 from tiny_models import tiny_model
 from word_translation import word_tokenizer
 
 from hier_nmt.models.document_translation import STRATEGIES
 from hier_nmt.models.pipeline_document_translation import DocumentTranslationPipeline
+from hier_nmt.models.pipeline_inputs import TEXT_FORMATS
 
 pytest.importorskip("sentencex")
 pytest.importorskip("markdown_it")
@@ -27,13 +28,13 @@ def test_nothing_is_lost_and_everything_stays_in_its_place(name) -> None:
     check_plain_text(NASTY_TEXTS[name])
 
 
-@pytest.mark.parametrize("text_format", FORMATS)
+@pytest.mark.parametrize("text_format", TEXT_FORMATS)
 @pytest.mark.parametrize("name", NASTY_TEXTS)
 def test_a_document_that_is_not_translated_comes_back(name, text_format) -> None:
     check_comes_back(NASTY_TEXTS[name], text_format)
 
 
-@pytest.mark.parametrize("text_format", FORMATS)
+@pytest.mark.parametrize("text_format", TEXT_FORMATS)
 @pytest.mark.parametrize("name", NASTY_TEXTS)
 def test_a_stream_of_nasty_text_is_what_the_call_gives(name, text_format) -> None:
     check_stream(NASTY_TEXTS[name], text_format)
@@ -46,20 +47,20 @@ def test_any_text_is_translated_in_its_place(text) -> None:
 
 
 @QUICK
-@given(messy_texts, st.sampled_from(FORMATS))
+@given(messy_texts, st.sampled_from(TEXT_FORMATS))
 def test_any_document_that_is_not_translated_comes_back(text, text_format) -> None:
     check_comes_back(text, text_format)
 
 
 @QUICK
-@given(messy_texts, st.sampled_from(FORMATS))
+@given(messy_texts, st.sampled_from(TEXT_FORMATS))
 def test_a_stream_of_any_text_is_what_the_call_gives(text, text_format) -> None:
     check_stream(text, text_format)
 
 
 @pytest.mark.slow
 @LONG
-@given(messy_texts, st.sampled_from(FORMATS))
+@given(messy_texts, st.sampled_from(TEXT_FORMATS))
 def test_any_text_at_length(text, text_format) -> None:
     check_plain_text(text)
     check_comes_back(text, text_format)

@@ -205,10 +205,11 @@ def _spread(text: str, weights: Sequence[int]) -> list[str]:
     if len(weights) == 1:
         return [text]
     ends = [0, *accumulate(len(word) + 1 for word in words)]
+    whole = max(1, sum(weights))
     parts = []
     first = 0
     for number, weight in enumerate(accumulate(weights), start=1):
-        wanted = ends[-1] * weight / max(1, sum(weights))
+        wanted = ends[-1] * weight / whole
         low = min(len(words), first + 1)
         high = max(low, len(words) - (len(weights) - number))
         last = len(words) if number == len(weights) else _nearest(ends, wanted, low, high)
