@@ -11,8 +11,15 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <initializer_list>
 #include <limits>
+#include <numeric>
 #include <vector>
+
+#if defined(__AVX512VNNI__) && defined(__AVX512F__)
+#define HAS_BYTE_PRODUCTS
+#include <immintrin.h>
+#endif
 
 namespace {
 
@@ -137,15 +144,41 @@ void add_all_words(float* const* rows, const float* factors, const float (*weigh
         add_words_to_rows<1>(rows, factors, weights, words, count, column, num_rows);
 }
 
+// Adds weights^T [W][num_rows] . rows [num_rows][V * LANES] to sums [W][width].
+template <int W, int V>
+inline void add_rows(float* sums, const float (*weights)[PIECE], const float* const* rows, int64_t word, int64_t column,
+                     int64_t width, int64_t num_rows) {
+    Vector totals[W][V];
+    for (int some = 0; some < W; ++some)
+        for (int part = 0; part < V; ++part) totals[some][part] = load(sums + some * width + part * LANES);
+    for (int64_t row = 0; row < num_rows; ++row) {
+        Vector numbers[V];
+        for (int part = 0; part < V; ++part) numbers[part] = load(rows[row] + column + part * LANES);
+        for (int some = 0; some < W; ++some)
+            for (int part = 0; part < V; ++part) totals[some][part] += weights[row][word + some] * numbers[part];
+    }
+    for (int some = 0; some < W; ++some)
+        for (int part = 0; part < V; ++part) store(sums + some * width + part * LANES, totals[some][part]);
+}
+
+template <int V>
+inline void add_rows_to_columns(float* sums, const float (*weights)[PIECE], const float* const* rows, int64_t count,
+                                int64_t column, int64_t width, int64_t num_rows) {
+    int64_t word = 0;
+    for (; word + 4 <= count; word += 4)
+        add_rows<4, V>(sums + word * width + column, weights, rows, word, column, width, num_rows);
+    for (; word < count; ++word)
+        add_rows<1, V>(sums + word * width + column, weights, rows, word, column, width, num_rows);
+}
+
 // Adds weights^T [count][num_rows] . rows [num_rows][width] to sums [count][width].
 void add_rows_to_words(float* sums, const float (*weights)[PIECE], const float* const* rows, int64_t count,
                        int64_t width, int64_t num_rows) {
-    for (int64_t word = 0; word < count; ++word)
-        for (int64_t column = 0; column < width; column += LANES) {
-            Vector total = load(sums + word * width + column);
-            for (int64_t row = 0; row < num_rows; ++row) total += weights[row][word] * load(rows[row] + column);
-            store(sums + word * width + column, total);
-        }
+    int64_t column = 0;
+    for (; column + 4 * LANES <= width; column += 4 * LANES)
+        add_rows_to_columns<4>(sums, weights, rows, count, column, width, num_rows);
+    for (; column < width; column += LANES)
+        add_rows_to_columns<1>(sums, weights, rows, count, column, width, num_rows);
 }
 
 // The words' states as columns [width][PIECE], zeros behind the last.
@@ -247,6 +280,15 @@ struct Block {
     }
 };
 
+// Has what will be looked at after this block, which lies scattered, brought near: rows of states [Q, E].
+void prefetch_next(const Plan& plan, const Pairs& pairs, const Piece& piece, int64_t first,
+                   std::initializer_list<const float*> states) {
+    for (int64_t next = first + ROWS; next < std::min(first + 2 * ROWS, piece.end_pair); ++next)
+        for (const float* of_queries : states)
+            for (int64_t column = 0; column < plan.width; column += LANES)
+                __builtin_prefetch(of_queries + pairs.pair[next] / plan.num_choices * plan.width + column);
+}
+
 // Logits [ROWS][PIECE] of a block; minus infinity for what may not be seen. Nothing is written behind the words' vectors.
 void logits_of(const Plan& plan, const Piece& piece, const Block& block, const float* queries, const float* columns,
                Vector (*logits)[2]) {
@@ -292,6 +334,7 @@ void attend_head(const Plan& plan, int64_t head, const float* query, const float
         const int64_t num_parts = piece.count > LANES ? 2 : 1;
         for (int64_t first = piece.first_pair; first < piece.end_pair; first += ROWS) {
             const Block block(plan, pairs, piece, first);
+            prefetch_next(plan, pairs, piece, first, {query, output});
             Vector logits[ROWS][2];
             logits_of(plan, piece, block, query, columns.data(), logits);
             float factors[ROWS], weights[ROWS][PIECE], *outputs[ROWS];
@@ -367,6 +410,7 @@ void head_gradients(const Plan& plan, int64_t head, States states, Gradients gra
         const int64_t num_parts = piece.count > LANES ? 2 : 1;
         for (int64_t first = piece.first_pair; first < piece.end_pair; first += ROWS) {
             const Block block(plan, pairs, piece, first);
+            prefetch_next(plan, pairs, piece, first, {query, grad_output, grad_query});
             const float *queries[ROWS], *grads_of[ROWS];
             float* query_grads[ROWS];
             for (int64_t row = 0; row < ROWS; ++row) {
@@ -421,16 +465,17 @@ void best_of(const float* of_row, int64_t length, int64_t* indices, float* score
     for (int place = 0; place < T; ++place) best[place] = broadcast(-INFINITE);
     for (int lane = 0; lane < LANES; ++lane) here[lane] = lane;
     for (int64_t first = 0; first < length; first += LANES, here += int32_t(LANES)) {
-        Vector score = load(of_row + first);
-        Integers index = here;
-        for (int place = 0; place < T; ++place) {
-            const Integers is_above = score > best[place];
-            const Vector lower = is_above ? best[place] : score;
-            const Integers lower_index = is_above ? at[place] : index;
-            best[place] = is_above ? score : best[place];
-            at[place] = is_above ? index : at[place];
-            score = lower, index = lower_index;
+        const Vector score = load(of_row + first);
+        // From the last place on: what makes room goes before those equal to it, which came later.
+        Integers is_above = score > best[T - 1];
+        for (int place = T - 1; place > 0; --place) {
+            const Integers makes_room = score > best[place - 1];
+            best[place] = makes_room ? best[place - 1] : is_above ? score : best[place];
+            at[place] = makes_room ? at[place - 1] : is_above ? here : at[place];
+            is_above = makes_room;
         }
+        best[0] = is_above ? score : best[0];
+        at[0] = is_above ? here : at[0];
     }
     for (int found = 0; found < T; ++found) {
         const float most = largest(best[0]);
@@ -478,28 +523,258 @@ void select_best(float* of_row, int64_t length, int64_t own_index, int64_t t, in
     if (own_score > -INFINITE) scores[0] = own_score;
 }
 
-void select_head(const float* query, const float* key, const uint8_t* sentence_mask, const int64_t* own,
-                 const int64_t* num_choosable, int64_t num_queries, int64_t num_sentences, int64_t width, int64_t t,
-                 int64_t* indices, float* scores) {
-    const float scaling = 1.0f / std::sqrt(float(width));
-    const int64_t num_pieces = (num_sentences + PIECE - 1) / PIECE, length = num_pieces * PIECE;
-    std::vector<float> columns(width * length), tile_scores(TILE * length), added(length, -INFINITE);
-    for (int64_t sentence = 0; sentence < num_sentences; ++sentence)
-        if (sentence_mask[sentence]) added[sentence] = 0.0f;
+inline float product(const float* left, const float* right, int64_t width) {
+    Vector total = {};
+    for (int64_t place = 0; place < width; place += LANES) total += load(left + place) * load(right + place);
+    return sum(total);
+}
+
+// What a head's queries choose from, and what they choose: the arguments of `select_sentences` for one head.
+struct Choice {
+    const float *query, *key;
+    const uint8_t* sentence_mask;
+    const int64_t *own, *num_choosable;
+    int64_t num_queries, num_sentences, width, t;
+    int64_t* indices;
+    float* scores;
+
+    float scaling() const { return 1.0f / std::sqrt(float(width)); }
+    int64_t num_pieces() const { return (num_sentences + PIECE - 1) / PIECE; }
+    int64_t own_index(int64_t place) const { return own ? own[place] - 1 : -1; }
+
+    int64_t count_choosable(int64_t place) const {
+        return num_choosable ? std::clamp<int64_t>(num_choosable[place], 0, num_sentences) : num_sentences;
+    }
+
+    // Minus infinity for sentences that may not be chosen, and behind the last, else 0.
+    std::vector<float> added() const {
+        std::vector<float> numbers(num_pieces() * PIECE, -INFINITE);
+        for (int64_t sentence = 0; sentence < num_sentences; ++sentence)
+            if (sentence_mask[sentence]) numbers[sentence] = 0.0f;
+        return numbers;
+    }
+};
+
+#ifdef HAS_BYTE_PRODUCTS
+
+// From how many sentences and queries on, and up to which t, products of rounded numbers come first.
+constexpr int64_t MIN_ROUNDED_SENTENCES = 256, MIN_ROUNDED_QUERIES = 64, MAX_ROUNDED_CHOICES = 8;
+
+// Numbers [width] rounded to multiples of `scale`, at most 127 of them.
+struct Rounded {
+    float scale;
+    float norm;   // length of the numbers
+    float error;  // length of what rounding took away
+
+    Rounded(const float* numbers, int64_t width, int8_t* multiples) {
+        Vector most = {}, squares = {}, lost = {};
+        for (int64_t place = 0; place < width; place += LANES)
+            most = larger(most, larger(load(numbers + place), -load(numbers + place)));
+        scale = largest(most) / 127.0f;
+        const bool is_something = scale > 1e-30f;
+        const float factor = is_something ? 1.0f / scale : 0.0f;
+        if (!is_something) scale = 1.0f;
+        for (int64_t place = 0; place < width; place += LANES) {
+            const Vector some = load(numbers + place);
+            const __m512i whole = _mm512_cvtps_epi32(some * factor);
+            _mm_storeu_si128(reinterpret_cast<__m128i*>(multiples + place), _mm512_cvtsepi32_epi8(whole));
+            const Vector rest = some - Vector(_mm512_cvtepi32_ps(whole)) * scale;
+            squares += some * some, lost += rest * rest;
+        }
+        norm = std::sqrt(sum(squares)), error = std::sqrt(sum(lost));
+    }
+};
+
+// The sentences' keys, rounded, less their mean, which adds the same to all products of a query.
+struct RoundedKeys {
+    std::vector<uint8_t> bytes;  // [pieces][E / 4][PIECE][4], each 128 more than the multiple
+    std::vector<float> scales;   // [pieces * PIECE]
+    float norm = 0.0f, error = 0.0f;  // the largest of a key less the mean
+    float whole_norm = 0.0f;          // the largest of a key, and the mean's
+
+    explicit RoundedKeys(const Choice& choice)
+        : bytes(choice.num_pieces() * PIECE * choice.width, 128), scales(choice.num_pieces() * PIECE, 0.0f) {
+        const int64_t width = choice.width;
+        std::vector<float> mean(width, 0.0f), centred(width);
+        std::vector<int8_t> multiples(width);
+        int64_t count = 0;
+        for (int64_t sentence = 0; sentence < choice.num_sentences; ++sentence) {
+            if (!choice.sentence_mask[sentence]) continue;
+            ++count;
+            for (int64_t place = 0; place < width; ++place) mean[place] += choice.key[sentence * width + place];
+        }
+        for (float& number : mean) number /= float(std::max<int64_t>(count, 1));
+        for (int64_t sentence = 0; sentence < choice.num_sentences; ++sentence) {
+            if (!choice.sentence_mask[sentence]) continue;
+            const float* key = choice.key + sentence * width;
+            for (int64_t place = 0; place < width; ++place) centred[place] = key[place] - mean[place];
+            const Rounded rounded(centred.data(), width, multiples.data());
+            scales[sentence] = rounded.scale;
+            // Written so that a length that is no number is taken: it rules nothing out.
+            norm = rounded.norm <= norm ? norm : rounded.norm;
+            error = rounded.error <= error ? error : rounded.error;
+            whole_norm = std::max(whole_norm, std::sqrt(std::inner_product(key, key + width, key, 0.0f)));
+            uint8_t* to = bytes.data() + (sentence / PIECE * width / 4 * PIECE + sentence % PIECE) * 4;
+            for (int64_t place = 0; place < width; ++place)
+                to[place / 4 * PIECE * 4 + place % 4] = uint8_t(multiples[place] + 128);
+        }
+        whole_norm += std::sqrt(std::inner_product(mean.begin(), mean.end(), mean.begin(), 0.0f));
+    }
+};
+
+// ROWS queries, rounded.
+struct RoundedQueries {
+    const float* rows[ROWS];
+    std::vector<int8_t> multiples;  // [ROWS][E]
+    float margins[ROWS];            // how far a rounded product can be from the true one, in multiples of the scale
+    int32_t sums[ROWS];             // of the multiples
+
+    explicit RoundedQueries(int64_t width) : multiples(ROWS * width) {}
+
+    void fill(const Choice& choice, const RoundedKeys& keys, int64_t first, int64_t count) {
+        const int64_t width = choice.width;
+        for (int64_t row = 0; row < ROWS; ++row) {
+            rows[row] = choice.query + (first + std::min(row, count - 1)) * width;
+            int8_t* to = multiples.data() + row * width;
+            const Rounded rounded(rows[row], width, to);
+            // By the triangle inequality, and what float32 loses in the sums of both kinds.
+            const float margin = rounded.error * keys.norm + (rounded.norm + rounded.error) * keys.error +
+                                 float(width + 16) * 0x1p-23f * rounded.norm * keys.whole_norm;
+            margins[row] = 1.001f * margin / rounded.scale;
+            sums[row] = std::accumulate(to, to + width, int32_t(0));
+        }
+    }
+};
+
+// Rounded products [ROWS][PIECE] of the queries with a piece of the keys, in multiples of the queries' scale.
+// Not inlined, where its totals would not stay in registers.
+__attribute__((noinline)) void multiply_rounded(const RoundedQueries& queries, const RoundedKeys& keys, int64_t piece,
+                                                int64_t width, const float* added, float* products, int64_t length) {
+    __m512i totals[ROWS][2];
+    for (int64_t row = 0; row < ROWS; ++row)
+        totals[row][0] = totals[row][1] = _mm512_set1_epi32(-128 * queries.sums[row]);
+    const uint8_t* bytes = keys.bytes.data() + piece * PIECE * width;
+#pragma GCC unroll 4
+    for (int64_t place = 0; place < width; place += 4, bytes += PIECE * 4) {
+        const __m512i left = _mm512_loadu_si512(bytes), right = _mm512_loadu_si512(bytes + LANES * 4);
+        for (int64_t row = 0; row < ROWS; ++row) {
+            int32_t four;
+            std::memcpy(&four, queries.multiples.data() + row * width + place, sizeof(four));
+            totals[row][0] = _mm512_dpbusd_epi32(totals[row][0], left, _mm512_set1_epi32(four));
+            totals[row][1] = _mm512_dpbusd_epi32(totals[row][1], right, _mm512_set1_epi32(four));
+        }
+    }
+    for (int64_t part = 0; part < 2; ++part) {
+        const int64_t place = piece * PIECE + part * LANES;
+        const Vector scale = load(keys.scales.data() + place), more = load(added + place);
+        for (int64_t row = 0; row < ROWS; ++row)
+            store(products + row * length + place, Vector(_mm512_cvtepi32_ps(totals[row][part])) * scale + more);
+    }
+}
+
+// A number that at least t of the products [length] are not below: the t-th largest of the lanes' largest.
+inline float lower_bound(const float* products, int64_t length, int64_t t) {
+    Vector most[2] = {broadcast(-INFINITE), broadcast(-INFINITE)};
+    for (int64_t place = 0; place < length; place += PIECE)
+        for (int64_t part = 0; part < 2; ++part) most[part] = larger(load(products + place + part * LANES), most[part]);
+    for (int64_t found = 1;; ++found) {
+        const float highest = largest(larger(most[0], most[1]));
+        if (found == t || highest == -INFINITE) return highest;
+        for (int64_t part = 0; part < 2; ++part) {
+            const uint32_t equal = _mm512_cmp_ps_mask(most[part], broadcast(highest), _CMP_EQ_OQ);
+            if (!equal) continue;
+            most[part] = Vector(_mm512_mask_mov_ps(most[part], __mmask16(equal & -equal), broadcast(-INFINITE)));
+            break;
+        }
+    }
+}
+
+// The places of numbers among the first `count` that are not below the least, in ascending order; their number.
+inline int64_t find_above(const float* numbers, int64_t count, float least, int32_t* places) {
+    int64_t found = 0;
+    Integers here;
+    for (int lane = 0; lane < LANES; ++lane) here[lane] = lane;
+    for (int64_t place = 0; place < count; place += LANES, here += int32_t(LANES)) {
+        const __mmask16 is_above = _mm512_cmp_ps_mask(load(numbers + place), broadcast(least), _CMP_NLT_UQ);
+        _mm512_storeu_si512(places + found, _mm512_maskz_compress_epi32(is_above, __m512i(here)));
+        found += __builtin_popcount(is_above);
+    }
+    return found;
+}
+
+// Chooses for the queries from the first on, where there are many sentences. Products of numbers rounded to 8 bits
+// rule out the sentences that cannot be among the t best however rounding went; the others' true products decide.
+// Gives back the first query for which that does not rule out most of them, or the number of queries.
+int64_t select_by_rounded_products(const Choice& choice) {
+    const int64_t length = choice.num_pieces() * PIECE, width = choice.width, t = choice.t;
+    if (choice.num_sentences < MIN_ROUNDED_SENTENCES || choice.num_queries < MIN_ROUNDED_QUERIES ||
+        t > MAX_ROUNDED_CHOICES)
+        return 0;
+    const std::vector<float> added = choice.added();
+    const RoundedKeys keys(choice);
+    RoundedQueries queries(width);
+    const float scaling = choice.scaling();
+    std::vector<float> products(ROWS * length), scores(length);
+    std::vector<int32_t> candidates(length + LANES);
+    for (int64_t first = 0; first < choice.num_queries; first += ROWS) {
+        const int64_t count = std::min(ROWS, choice.num_queries - first);
+        queries.fill(choice, keys, first, count);
+        for (int64_t piece = 0; piece < choice.num_pieces(); ++piece)
+            multiply_rounded(queries, keys, piece, width, added.data(), products.data(), length);
+        for (int64_t row = 0; row < count; ++row) {
+            const int64_t place = first + row, choosable = choice.count_choosable(place);
+            float* of_row = products.data() + row * length;
+            std::fill(of_row + choosable, of_row + length, -INFINITE);
+            const int64_t own = choice.own_index(place);
+            if (own >= 0 && own < choosable && choice.sentence_mask[own]) of_row[own] = INFINITE;
+            const float least = lower_bound(of_row, length, t) - 2.0f * queries.margins[row];
+            int64_t num_candidates = find_above(of_row, choosable, least, candidates.data());
+            while (num_candidates && candidates[num_candidates - 1] >= choosable) --num_candidates;
+            if (num_candidates > length / 8) return place;
+            const int64_t padded = (num_candidates + LANES - 1) / LANES * LANES;
+            int64_t own_candidate = -1;
+            for (int64_t candidate = 0; candidate < num_candidates; ++candidate) {
+                const int32_t index = candidates[candidate];
+                if (index == own) own_candidate = candidate;
+                const float true_product = product(queries.rows[row], choice.key + index * width, width);
+                scores[candidate] = true_product * scaling + added[index];
+            }
+            std::fill(scores.begin() + num_candidates, scores.begin() + padded, -INFINITE);
+            int64_t* indices = choice.indices + place * t;
+            select_best(scores.data(), padded, own_candidate, t, indices, choice.scores + place * t);
+            for (int64_t found = 0; found < t; ++found)
+                indices[found] = choice.scores[place * t + found] > -INFINITE ? candidates[indices[found]] : 0;
+        }
+    }
+    return choice.num_queries;
+}
+
+#else
+
+int64_t select_by_rounded_products(const Choice&) { return 0; }
+
+#endif
+
+// Chooses for the queries from `begin` on.
+void select_by_products(const Choice& choice, int64_t begin) {
+    const int64_t num_pieces = choice.num_pieces(), length = num_pieces * PIECE, width = choice.width;
+    const float scaling = choice.scaling();
+    const std::vector<float> added = choice.added();
+    std::vector<float> columns(width * length), tile_scores(TILE * length);
     for (int64_t piece = 0; piece < num_pieces; ++piece) {
         const float* sentences[PIECE];
-        const int64_t count = std::min(PIECE, num_sentences - piece * PIECE);
+        const int64_t count = std::min(PIECE, choice.num_sentences - piece * PIECE);
         for (int64_t sentence = 0; sentence < count; ++sentence)
-            sentences[sentence] = key + (piece * PIECE + sentence) * width;
+            sentences[sentence] = choice.key + (piece * PIECE + sentence) * width;
         transpose(columns.data() + piece * width * PIECE, sentences, count, width);
     }
-    for (int64_t first = 0; first < num_queries; first += TILE) {
-        const int64_t count = std::min(TILE, num_queries - first);
+    for (int64_t first = begin; first < choice.num_queries; first += TILE) {
+        const int64_t count = std::min(TILE, choice.num_queries - first);
         for (int64_t piece = 0; piece < num_pieces; ++piece)
             for (int64_t block = 0; block < count; block += ROWS) {
                 const float* rows[ROWS];
                 for (int64_t row = 0; row < ROWS; ++row)
-                    rows[row] = query + (first + std::min(block + row, count - 1)) * width;
+                    rows[row] = choice.query + (first + std::min(block + row, count - 1)) * width;
                 Vector products[ROWS][2];
                 multiply_columns<2>(rows, columns.data() + piece * width * PIECE, width, products);
                 for (int64_t row = 0; row < ROWS; ++row)
@@ -512,17 +787,11 @@ void select_head(const float* query, const float* key, const uint8_t* sentence_m
         for (int64_t row = 0; row < count; ++row) {
             float* of_row = tile_scores.data() + row * length;
             const int64_t place = first + row;
-            if (num_choosable && num_choosable[place] < length)
-                std::fill(of_row + std::max<int64_t>(num_choosable[place], 0), of_row + length, -INFINITE);
-            select_best(of_row, length, own ? own[place] - 1 : -1, t, indices + place * t, scores + place * t);
+            std::fill(of_row + choice.count_choosable(place), of_row + length, -INFINITE);
+            select_best(of_row, length, choice.own_index(place), choice.t, choice.indices + place * choice.t,
+                        choice.scores + place * choice.t);
         }
     }
-}
-
-inline float product(const float* left, const float* right, int64_t width) {
-    Vector total = {};
-    for (int64_t place = 0; place < width; place += LANES) total += load(left + place) * load(right + place);
-    return sum(total);
 }
 
 // The nodes of a level that the search keeps, in ascending order.
@@ -660,10 +929,12 @@ void select_sentences(int64_t batch_size, int64_t num_heads, int64_t num_queries
 #pragma omp parallel for schedule(dynamic) num_threads(num_threads)
     for (int64_t head = 0; head < batch_size * num_heads; ++head) {
         const int64_t document = head / num_heads, first_place = document * num_queries;
-        select_head(query + head * num_queries * width, key + head * num_sentences * width,
-                    sentence_mask + document * num_sentences, own ? own + first_place : nullptr,
-                    num_choosable ? num_choosable + first_place : nullptr, num_queries, num_sentences, width, t,
-                    indices + head * num_queries * t, scores + head * num_queries * t);
+        const Choice choice{query + head * num_queries * width, key + head * num_sentences * width,
+                            sentence_mask + document * num_sentences, own ? own + first_place : nullptr,
+                            num_choosable ? num_choosable + first_place : nullptr, num_queries, num_sentences, width, t,
+                            indices + head * num_queries * t, scores + head * num_queries * t};
+        const int64_t num_chosen = select_by_rounded_products(choice);
+        if (num_chosen < num_queries) select_by_products(choice, num_chosen);
     }
 }
 

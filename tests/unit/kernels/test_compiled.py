@@ -200,9 +200,68 @@ def test_selection_equals_the_loop_in_indices_scores_and_gradients(num_sentences
 def test_of_equal_sentences_the_first_are_selected(t):
     query, key = torch.ones(1, 1, 9, 16), torch.ones(1, 1, 70, 16)
     key[:, :, [3, 20, 21, 40]] = 2.0
+    key[:, :, 35] = 3.0  # pushes sentence 3 from the first place of the same lane
     indices = select_by_relevance(query, key, torch.ones(1, 70, dtype=torch.bool), t)[0]
-    expected = [3, 20, 21, 40, 0, 1, 2, 4, 5, 6][:t]
+    expected = [35, 3, 20, 21, 40, 0, 1, 2, 4, 5][:t]
     assert indices.sort(-1).values.eq(torch.tensor(sorted(expected))).all()
+
+
+MANY_SENTENCES = 259  # so many that products of rounded numbers come first, and no multiple of a vector
+KEYS_OF_MANY = {
+    "any": lambda key: key,
+    "far from zero": lambda key: key + 100.0,
+    "one that is long": lambda key: key * torch.where(torch.arange(MANY_SENTENCES) == 7, 1e4, 1.0)[:, None],
+    "alike": lambda key: 1.0 + 1e-4 * key,
+    "each four times": lambda key: key[..., torch.arange(MANY_SENTENCES) // 4, :],
+    "zeros": torch.zeros_like,
+}
+
+
+@pytest.mark.parametrize("t", [1, 4, 8])
+@pytest.mark.parametrize("width", [16, 64])
+@pytest.mark.parametrize("keys", KEYS_OF_MANY)
+def test_selection_among_many_sentences_gives_the_largest_products(keys, width, t):
+    query, key = (leaf.detach() for leaf in random_leaves((2, 2, 131, width), (2, 2, MANY_SENTENCES, width)))
+    key, numbers = KEYS_OF_MANY[keys](key), torch.arange(MANY_SENTENCES)
+    mask = torch.rand(2, MANY_SENTENCES) < torch.tensor([[0.9], [0.02]])
+    own, choosable = (torch.randint(-1, MANY_SENTENCES + 1, (2, 131)) for _ in range(2))
+    close = {"rtol": 1e-5, "atol": 1e-5 * key.abs().max().item(), "check_dtype": False}
+    for limits in ({}, {"own_sentence_ids": own.clamp(min=0)}, {"num_choosable": choosable}):
+        indices, scores = select_by_relevance(query, key, mask, t, **limits)
+        products = (query.double()[..., None, :] * key.double()[:, :, None]).sum(-1) * width**-0.5
+        products = products.masked_fill(~mask[:, None, None], -torch.inf)
+        if "num_choosable" in limits:
+            products = products.masked_fill((numbers >= choosable[..., None])[:, None], -torch.inf)
+        is_filled = scores > -torch.inf
+        torch.testing.assert_close(scores, products.gather(-1, indices).masked_fill(~is_filled, -torch.inf), **close)
+        if "own_sentence_ids" in limits:
+            is_own = (numbers == own[..., None] - 1)[:, None] & (products > -torch.inf)
+            products = products.masked_fill(is_own, torch.inf)
+        chosen = products.gather(-1, indices).masked_fill(~is_filled, -torch.inf).sort(-1, descending=True).values
+        best = products.sort(dim=-1, descending=True, stable=True)
+        torch.testing.assert_close(chosen, best.values[..., :t], **close)
+        names = indices.masked_fill(~is_filled, -1).sort(-1).values
+        assert ((names.diff(dim=-1) > 0) | (names[..., 1:] == -1)).all()  # none twice
+        if keys in ("each four times", "zeros"):  # of equal ones the first
+            firsts = best.indices[..., :t].masked_fill(best.values[..., :t] == -torch.inf, -1)
+            torch.testing.assert_close(names, firsts.sort(-1).values)
+
+
+@pytest.mark.parametrize("number", [torch.nan, torch.inf, -torch.inf])
+def test_numbers_that_are_none_change_nothing_for_others(number):
+    query, key = (leaf.detach() for leaf in random_leaves((1, 1, 70, 16), (1, 1, MANY_SENTENCES, 16)))
+    is_other = torch.arange(MANY_SENTENCES)[None] != 5
+    expected = select_by_relevance(query, key, is_other, 4)[0].sort(-1).values
+    key[0, 0, 5] = number
+    torch.testing.assert_close(select_by_relevance(query, key, is_other, 4)[0].sort(-1).values, expected)
+    query[0, 0, 5, 3] = number
+    found = select_by_relevance(query, key, is_other, 4)[0].sort(-1).values
+    torch.testing.assert_close(found[..., is_other[0, :70], :], expected[..., is_other[0, :70], :])
+    if number != number:  # a sentence whose key is none is never chosen
+        query[0, 0, 5, 3] = 0.0
+        everything = torch.ones_like(is_other)
+        found = select_by_relevance(query, key, everything, 4)[0].sort(-1).values
+        torch.testing.assert_close(found[..., is_other[0, :70], :], expected[..., is_other[0, :70], :])
 
 
 @pytest.mark.parametrize("selection", ["cumulative", "node"])
