@@ -39,6 +39,7 @@ from measurement import (
     growth_exponent,
     growth_rows,
     is_measured,
+    keep_freed_memory,
     machine,
     measure,
     measured_before,
@@ -192,6 +193,7 @@ def main() -> None:
     """Runs the command line."""
     options = parse_arguments()
     torch.set_num_threads(options.threads)
+    keep_freed_memory()
     about = machine()
     measurements = measured_before(options)
     for case in cases(options.sizes, options.selection_sizes, options.dtype):

@@ -41,6 +41,7 @@ from measurement import (
     growth_exponent,
     growth_rows,
     is_measured,
+    keep_freed_memory,
     machine,
     measure,
     measured_before,
@@ -197,6 +198,7 @@ def main() -> None:
     """Runs the command line."""
     options = parse_arguments()
     torch.set_num_threads(options.threads)
+    keep_freed_memory()
     about = machine()
     measurements = measured_before(options)
     for level in ("core", "layer"):

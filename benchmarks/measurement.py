@@ -3,6 +3,7 @@
 """Side-by-side measurement: time in rotated rounds, peak memory in fresh processes, growth, tables, JSON, a plot."""
 
 import argparse
+import ctypes
 import json
 import math
 import multiprocessing
@@ -119,6 +120,19 @@ class Measurement(NamedTuple):
 
 
 Prepare = Callable[[Case, str], Workload]
+
+
+def keep_freed_memory() -> None:
+    """Has glibc keep freed memory for the next call, instead of giving it back to the system.
+
+    Else fresh pages cost some calls as much as their arithmetic, and which ones depends on what ran before them. The
+    processes that memory is measured in do not do this.
+    """
+    library = ctypes.CDLL(None)
+    if hasattr(library, "mallopt"):
+        trim_threshold, mmap_threshold = -1, -3  # M_TRIM_THRESHOLD and M_MMAP_THRESHOLD of malloc.h
+        for parameter in (trim_threshold, mmap_threshold):
+            library.mallopt(parameter, 2**31 - 1)
 
 
 def milliseconds(call: Call) -> float:
