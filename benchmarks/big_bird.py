@@ -41,12 +41,12 @@ from measurement import (
     growth_exponent,
     growth_rows,
     is_measured,
-    keep_freed_memory,
     machine,
     measure,
     measured_before,
     plot_times,
     ratio,
+    steady_memory,
     target_table,
     write_json,
 )
@@ -198,7 +198,7 @@ def main() -> None:
     """Runs the command line."""
     options = parse_arguments()
     torch.set_num_threads(options.threads)
-    keep_freed_memory()
+    steady_memory()
     about = machine()
     measurements = measured_before(options)
     for level in ("core", "layer"):

@@ -31,6 +31,7 @@ MODES = (FORWARD, FORWARD_BACKWARD)
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 MIN_ROUNDS = 3
 QUIET_LOAD = 0.7
+HUGE_PAGES = "THP_MEM_ALLOC_ENABLE"
 
 IMPORTED_BEFOREHAND = [
     "hier_nmt.models.modeling_hier_nmt",
@@ -122,12 +123,13 @@ class Measurement(NamedTuple):
 Prepare = Callable[[Case, str], Workload]
 
 
-def keep_freed_memory() -> None:
-    """Has glibc keep freed memory for the next call, instead of giving it back to the system.
+def steady_memory() -> None:
+    """Has PyTorch ask for huge pages and glibc keep freed memory for the next call, before anything large is made.
 
     Else fresh pages cost some calls as much as their arithmetic, and which ones depends on what ran before them. The
-    processes that memory is measured in do not do this.
+    processes that memory is measured in do neither.
     """
+    os.environ[HUGE_PAGES] = "1"
     library = ctypes.CDLL(None)
     if hasattr(library, "mallopt"):
         trim_threshold, mmap_threshold = -1, -3  # M_TRIM_THRESHOLD and M_MMAP_THRESHOLD of malloc.h
@@ -215,6 +217,7 @@ def peak_megabytes(prepare: Prepare, case: Case, system: str, mode: str, num_thr
 
 def peak_in_this_process(prepare: Prepare, case: Case, system: str, mode: str, num_threads: int) -> float | None:
     """`peak_megabytes` of this process, whose memory was not used much yet."""
+    os.environ.pop(HUGE_PAGES, None)
     torch.set_num_threads(num_threads)
     call = prepare(case, system).call(mode)
     warm_up_libraries()

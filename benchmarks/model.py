@@ -30,12 +30,12 @@ from measurement import (
     format_table,
     growth_rows,
     is_measured,
-    keep_freed_memory,
     machine,
     measure,
     measured_before,
     measurement,
     plot_times,
+    steady_memory,
     time_rounds,
     write_json,
 )
@@ -278,7 +278,7 @@ def main() -> None:
     """Runs the command line."""
     options = parse_arguments()
     torch.set_num_threads(options.threads)
-    keep_freed_memory()
+    steady_memory()
     about = machine()
     measurements = measured_before(options)
     for case in [Case("model", "uniform", size, options.dtype) for size in options.sizes]:

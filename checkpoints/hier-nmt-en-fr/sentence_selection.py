@@ -180,19 +180,21 @@ def search_all(
     not_a_sentence = query.new_zeros(may_choose.shape).masked_fill_(~may_choose, -torch.inf)
     keys = columns.arrange(key * query.shape[-1] ** -0.5, 2).flatten(0, 1).transpose(1, 2)  # [B H, E, columns]
     workspace = kept_workspace(query)
-    parts = []
-    for start in range(0, max(query.shape[2], 1), size):
+    best = query.new_full((*query.shape[:3], t), -torch.inf)
+    indices = torch.zeros(best.shape, dtype=torch.int64, device=query.device)
+    num_found = min(t, len(columns.sentences))
+    for start in range(0, query.shape[2], size):
         some = slice(start, start + size)
         some_queries = query[:, :, some].flatten(0, 1)
         scores = workspace.take("scores", *some_queries.shape[:2], keys.shape[2])
-        scores = torch.bmm(some_queries, keys, out=scores).unflatten(0, key.shape[:2])
+        # Added in the product, which also turns negative zeros into zeros, as `top_columns` asks for.
+        scores.unflatten(0, key.shape[:2]).copy_(not_a_sentence[:, None, None, :])
+        scores = scores.baddbmm_(some_queries, keys).unflatten(0, key.shape[:2])
         own = None if own_sentence_ids is None else own_sentence_ids[:, some]
         choosable = None if num_choosable is None else num_choosable[:, some]
-        # The sum also turns negative zeros into zeros, which `top_columns` asks for.
-        scores += not_a_sentence[:, None, None, :]
-        parts.append(select_allowed(scores, t, columns, own, choosable, workspace))
-    indices, scores = (torch.cat(part, dim=2) for part in zip(*parts, strict=True))
-    return indices, scores
+        found = select_allowed(scores, num_found, columns, own, choosable, workspace)
+        indices[:, :, some, :num_found], best[:, :, some, :num_found] = found
+    return indices, best
 
 
 class Columns(NamedTuple):
@@ -236,7 +238,7 @@ def select_allowed(
     num_choosable: torch.Tensor | None,
     workspace: Workspace,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """The t best [B, H, Q, t] of the scores [B, H, Q, columns], within what `select_by_relevance` is told to allow.
+    """The t <= N best [B, H, Q, t] of the scores [B, H, Q, N], within what `select_by_relevance` is told to allow.
 
     The scores of what is not allowed are overwritten.
     """
@@ -246,14 +248,13 @@ def select_allowed(
     if own_sentence_ids is not None:
         is_own = (columns.sentences == own_sentence_ids[:, None, :, None] - 1) & (scores > -torch.inf)
         ranked = scores.masked_fill(is_own, torch.inf)
-    if t >= scores.shape[-1]:
+    if t == scores.shape[-1]:
         found = torch.arange(scores.shape[-1], device=scores.device).expand(scores.shape)
     else:
         found = top_columns(ranked, t, columns.group_size, workspace)
     best = scores.gather(-1, found)
-    missing = (0, t - found.shape[-1])
-    indices = columns.sentences[found].masked_fill(best == -torch.inf, 0)
-    return functional.pad(indices, missing), functional.pad(best, missing, value=-torch.inf)
+    indices = columns.sentences[found] if columns.group_size > 1 else found
+    return indices.masked_fill(best == -torch.inf, 0), best
 
 
 def top_columns(scores: torch.Tensor, t: int, group_size: int, workspace: Workspace) -> torch.Tensor:
@@ -270,7 +271,9 @@ def top_columns(scores: torch.Tensor, t: int, group_size: int, workspace: Worksp
     groups = top_by_keys(grouped.amax(-2), t, workspace).sort(-1).values
     members = grouped.transpose(-1, -2).gather(-2, groups[..., None].expand(*groups.shape, group_size)).flatten(-2)
     places = top_by_keys(members, t, workspace)
-    return groups.gather(-1, places // group_size).add_(places % group_size, alpha=grouped.shape[-1])
+    # The size is a power of two.
+    group = groups.gather(-1, places >> group_size.bit_length() - 1)
+    return group.add_(places & group_size - 1, alpha=grouped.shape[-1])
 
 
 def top_by_keys(scores: torch.Tensor, t: int, workspace: Workspace) -> torch.Tensor:

@@ -11,7 +11,6 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
-#include <initializer_list>
 #include <limits>
 #include <numeric>
 #include <vector>
@@ -280,15 +279,6 @@ struct Block {
     }
 };
 
-// Has what will be looked at after this block, which lies scattered, brought near: rows of states [Q, E].
-void prefetch_next(const Plan& plan, const Pairs& pairs, const Piece& piece, int64_t first,
-                   std::initializer_list<const float*> states) {
-    for (int64_t next = first + ROWS; next < std::min(first + 2 * ROWS, piece.end_pair); ++next)
-        for (const float* of_queries : states)
-            for (int64_t column = 0; column < plan.width; column += LANES)
-                __builtin_prefetch(of_queries + pairs.pair[next] / plan.num_choices * plan.width + column);
-}
-
 // Logits [ROWS][PIECE] of a block; minus infinity for what may not be seen. Nothing is written behind the words' vectors.
 void logits_of(const Plan& plan, const Piece& piece, const Block& block, const float* queries, const float* columns,
                Vector (*logits)[2]) {
@@ -334,7 +324,6 @@ void attend_head(const Plan& plan, int64_t head, const float* query, const float
         const int64_t num_parts = piece.count > LANES ? 2 : 1;
         for (int64_t first = piece.first_pair; first < piece.end_pair; first += ROWS) {
             const Block block(plan, pairs, piece, first);
-            prefetch_next(plan, pairs, piece, first, {query, output});
             Vector logits[ROWS][2];
             logits_of(plan, piece, block, query, columns.data(), logits);
             float factors[ROWS], weights[ROWS][PIECE], *outputs[ROWS];
@@ -410,7 +399,6 @@ void head_gradients(const Plan& plan, int64_t head, States states, Gradients gra
         const int64_t num_parts = piece.count > LANES ? 2 : 1;
         for (int64_t first = piece.first_pair; first < piece.end_pair; first += ROWS) {
             const Block block(plan, pairs, piece, first);
-            prefetch_next(plan, pairs, piece, first, {query, grad_output, grad_query});
             const float *queries[ROWS], *grads_of[ROWS];
             float* query_grads[ROWS];
             for (int64_t row = 0; row < ROWS; ++row) {
