@@ -126,7 +126,7 @@ Prepare = Callable[[Case, str], Workload]
 def steady_memory() -> None:
     """Has PyTorch ask for huge pages and glibc keep freed memory for the next call, before anything large is made.
 
-    Else fresh pages cost some calls as much as their arithmetic, and which ones depends on what ran before them. The
+    Else, as for most users, fresh pages cost the systems that take much memory as much as their arithmetic. The
     processes that memory is measured in do neither.
     """
     os.environ[HUGE_PAGES] = "1"
@@ -478,6 +478,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dtype", choices=DTYPES, default="float32")
     parser.add_argument("--only", nargs="+", metavar="NAME", help="systems to be measured; default: all")
     parser.add_argument("--threads", type=int, default=2, help="default: 2")
+    parser.add_argument(
+        "--steady-memory", action="store_true", help="huge pages, and no memory is given back meanwhile"
+    )
     parser.add_argument("--skip-memory", action="store_true", help="measure times alone")
     parser.add_argument("--quick", action="store_true", help="small and few: whether everything runs, under a minute")
     parser.add_argument("--output", type=Path, metavar="FILE.json", help="write all figures here, after each document")

@@ -278,7 +278,8 @@ def main() -> None:
     """Runs the command line."""
     options = parse_arguments()
     torch.set_num_threads(options.threads)
-    steady_memory()
+    if options.steady_memory:
+        steady_memory()
     about = machine()
     measurements = measured_before(options)
     for case in [Case("model", "uniform", size, options.dtype) for size in options.sizes]:

@@ -10,10 +10,15 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <numeric>
 #include <vector>
+
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
 
 #if defined(__AVX512VNNI__) && defined(__AVX512F__)
 #define HAS_BYTE_PRODUCTS
@@ -223,6 +228,58 @@ struct Plan {
 
 namespace {
 
+// From so many numbers of a state on, the states of a head are put side by side.
+constexpr int64_t MIN_SIDE_BY_SIDE = 1 << 18;
+
+// S states of a head's queries [Q, E] side by side [Q, S, E], so that what a query needs lies on one page of memory, a
+// huge one where the system has them: those who read a sentence are scattered over the document, and the processor keeps
+// the addresses of few pages. A short document's states stay where they are.
+template <int S>
+class QueryStates {
+  public:
+    float* states[S];  // of the first query
+    int64_t step;      // from one query to the next
+
+    QueryStates(int64_t num_queries, int64_t width) : step(width), num_queries_(num_queries), width_(width) {
+        if (num_queries * width < MIN_SIDE_BY_SIDE) return;
+        constexpr int64_t huge_page = 1 << 21;
+        const int64_t size = num_queries * S * width * int64_t(sizeof(float));
+        memory_ = static_cast<float*>(std::aligned_alloc(huge_page, (size + huge_page - 1) / huge_page * huge_page));
+        if (!memory_) return;
+#ifdef MADV_HUGEPAGE
+        madvise(memory_, size, MADV_HUGEPAGE);
+#endif
+        step = S * width;
+    }
+    QueryStates(const QueryStates&) = delete;
+    ~QueryStates() { std::free(memory_); }
+
+    // Copies the rows [Q, E] of a head to a state.
+    void put(int state, const float* rows) {
+        locate(state, rows);
+        for (int64_t place = 0; memory_ && place < num_queries_; ++place)
+            std::copy_n(rows + place * width_, width_, states[state] + place * step);
+    }
+    // Has a state of zeros, to be written to the rows.
+    void clear(int state, float* rows) {
+        locate(state, rows);
+        for (int64_t place = 0; place < num_queries_; ++place) std::fill_n(states[state] + place * step, width_, 0.0f);
+    }
+    // Writes a state to the rows.
+    void take(int state, float* rows) const {
+        for (int64_t place = 0; memory_ && place < num_queries_; ++place)
+            std::copy_n(states[state] + place * step, width_, rows + place * width_);
+    }
+
+  private:
+    void locate(int state, const float* rows) {
+        states[state] = memory_ ? memory_ + state * width_ : const_cast<float*>(rows);
+    }
+
+    int64_t num_queries_, width_;
+    float* memory_ = nullptr;
+};
+
 // The pairs of one document and head, sorted by sentence.
 struct Pairs {
     std::vector<int64_t> begin;  // of each number's pairs [1 + N + 1]
@@ -280,10 +337,10 @@ struct Block {
 };
 
 // Logits [ROWS][PIECE] of a block; minus infinity for what may not be seen. Nothing is written behind the words' vectors.
-void logits_of(const Plan& plan, const Piece& piece, const Block& block, const float* queries, const float* columns,
-               Vector (*logits)[2]) {
+void logits_of(const Plan& plan, const Piece& piece, const Block& block, const float* queries, int64_t step,
+               const float* columns, Vector (*logits)[2]) {
     const float* rows[ROWS];
-    for (int64_t row = 0; row < ROWS; ++row) rows[row] = queries + block.query[row] * plan.width;
+    for (int64_t row = 0; row < ROWS; ++row) rows[row] = queries + block.query[row] * step;
     piece.count > LANES ? multiply_columns<2>(rows, columns, plan.width, logits)
                         : multiply_columns<1>(rows, columns, plan.width, logits);
     for (int64_t row = 0; row < block.count; ++row) {
@@ -304,16 +361,16 @@ void drop(const Plan& plan, int64_t head, const Piece& piece, const Block& block
 }
 
 void attend_head(const Plan& plan, int64_t head, const float* query, const float* key, const float* value,
-                 const float* scores, float* output, float* normaliser) {
-    const int64_t width = plan.width;
+                 const float* scores, float* output, float* normaliser, QueryStates<2>& of_queries) {
+    const int64_t width = plan.width, step = of_queries.step;
     query += head * plan.num_queries * width, output += head * plan.num_queries * width;
+    of_queries.put(0, query), of_queries.clear(1, output);
     key += head * plan.num_keys * width, value += head * plan.num_keys * width;
     scores += head * plan.num_queries * plan.num_choices, normaliser += head * plan.num_queries;
     const Pairs pairs(plan, head);
     std::vector<float> columns(width * PIECE), total(plan.num_queries, 0.0f);
     float* most = normaliser;  // the largest logit so far
     std::fill(most, most + plan.num_queries, -INFINITE);
-    std::fill(output, output + plan.num_queries * width, 0.0f);
     for_each_piece(plan, head, pairs, [&](const Piece& piece) {
         const float *keys[PIECE], *values[PIECE];
         for (int64_t word = 0; word < piece.count; ++word) {
@@ -325,7 +382,7 @@ void attend_head(const Plan& plan, int64_t head, const float* query, const float
         for (int64_t first = piece.first_pair; first < piece.end_pair; first += ROWS) {
             const Block block(plan, pairs, piece, first);
             Vector logits[ROWS][2];
-            logits_of(plan, piece, block, query, columns.data(), logits);
+            logits_of(plan, piece, block, of_queries.states[0], step, columns.data(), logits);
             float factors[ROWS], weights[ROWS][PIECE], *outputs[ROWS];
             for (int64_t row = 0; row < block.count; ++row) {
                 const int64_t place = block.query[row];
@@ -343,7 +400,7 @@ void attend_head(const Plan& plan, int64_t head, const float* query, const float
                 factors[row] = before == -INFINITE ? 0.0f : std::exp(before - now);
                 total[place] = total[place] * factors[row] + sum(sums);
                 most[place] = now;
-                outputs[row] = output + place * width;
+                outputs[row] = of_queries.states[1] + place * step;
             }
             if (plan.dropout > 0.0f) drop(plan, head, piece, block, weights);
             add_all_words(outputs, factors, weights, values, piece.count, width, block.count);
@@ -351,7 +408,8 @@ void attend_head(const Plan& plan, int64_t head, const float* query, const float
     });
     for (int64_t place = 0; place < plan.num_queries; ++place) {
         const float factor = total[place] > 0.0f ? 1.0f / total[place] : 0.0f;
-        for (int64_t column = 0; column < width; ++column) output[place * width + column] *= factor;
+        const float* from = of_queries.states[1] + place * step;
+        for (int64_t column = 0; column < width; ++column) output[place * width + column] = from[column] * factor;
         normaliser[place] = total[place] > 0.0f ? most[place] + std::log(total[place]) : INFINITE;
     }
 }
@@ -364,7 +422,7 @@ struct Gradients {
     float *query, *key, *value, *scores;
 };
 
-void head_gradients(const Plan& plan, int64_t head, States states, Gradients grads) {
+void head_gradients(const Plan& plan, int64_t head, States states, Gradients grads, QueryStates<3>& side_by_side) {
     const int64_t width = plan.width, of_queries = head * plan.num_queries, of_keys = head * plan.num_keys;
     const float *query = states.query + of_queries * width, *grad_output = states.grad_output + of_queries * width;
     const float *output = states.output + of_queries * width, *normaliser = states.normaliser + of_queries;
@@ -381,7 +439,8 @@ void head_gradients(const Plan& plan, int64_t head, States states, Gradients gra
             total += load(grad_output + column) * load(output + column);
         delta[place] = sum(total);
     }
-    std::fill(grad_query, grad_query + plan.num_queries * width, 0.0f);
+    side_by_side.put(0, query), side_by_side.put(1, grad_output), side_by_side.clear(2, grad_query);
+    const int64_t step = side_by_side.step;
     std::fill(grad_scores, grad_scores + plan.num_queries * plan.num_choices, 0.0f);
     std::fill(grad_key, grad_key + plan.num_keys * width, 0.0f);
     std::fill(grad_value, grad_value + plan.num_keys * width, 0.0f);
@@ -402,12 +461,12 @@ void head_gradients(const Plan& plan, int64_t head, States states, Gradients gra
             const float *queries[ROWS], *grads_of[ROWS];
             float* query_grads[ROWS];
             for (int64_t row = 0; row < ROWS; ++row) {
-                queries[row] = query + block.query[row] * width;
-                grads_of[row] = grad_output + block.query[row] * width;
-                query_grads[row] = grad_query + block.query[row] * width;
+                queries[row] = side_by_side.states[0] + block.query[row] * step;
+                grads_of[row] = side_by_side.states[1] + block.query[row] * step;
+                query_grads[row] = side_by_side.states[2] + block.query[row] * step;
             }
             Vector logits[ROWS][2], grad_weights[ROWS][2];
-            logits_of(plan, piece, block, query, key_columns.data(), logits);
+            logits_of(plan, piece, block, side_by_side.states[0], step, key_columns.data(), logits);
             piece.count > LANES ? multiply_columns<2>(grads_of, value_columns.data(), width, grad_weights)
                                 : multiply_columns<1>(grads_of, value_columns.data(), width, grad_weights);
             float weights[ROWS][PIECE], grad_logits[ROWS][PIECE], factors[ROWS][PIECE];
@@ -442,6 +501,7 @@ void head_gradients(const Plan& plan, int64_t head, States states, Gradients gra
             std::copy_n(value_sums.data() + word * width, width, grad_value + piece.index[word] * width);
         }
     });
+    side_by_side.take(2, grad_query);
 }
 
 // The T best scores [length], the best first, and of equal ones the first: minus infinity and 0 where there are fewer.
@@ -893,9 +953,13 @@ void relevance_gradients(int64_t num_heads, int64_t num_queries, int64_t num_key
 
 void attend_forward(const Plan* plan, const float* query, const float* key, const float* value, const float* scores,
                     float* output, float* normaliser, int num_threads) {
-#pragma omp parallel for schedule(dynamic) num_threads(num_threads)
-    for (int64_t head = 0; head < plan->batch_size * plan->num_heads; ++head)
-        attend_head(*plan, head, query, key, value, scores, output, normaliser);
+#pragma omp parallel num_threads(num_threads)
+    {
+        QueryStates<2> of_queries(plan->num_queries, plan->width);
+#pragma omp for schedule(dynamic)
+        for (int64_t head = 0; head < plan->batch_size * plan->num_heads; ++head)
+            attend_head(*plan, head, query, key, value, scores, output, normaliser, of_queries);
+    }
 }
 
 void attend_backward(const Plan* plan, const float* query, const float* key, const float* value, const float* scores,
@@ -903,9 +967,13 @@ void attend_backward(const Plan* plan, const float* query, const float* key, con
                      float* grad_key, float* grad_value, float* grad_scores, int num_threads) {
     const States states{query, key, value, scores, output, normaliser, grad_output};
     const Gradients grads{grad_query, grad_key, grad_value, grad_scores};
-#pragma omp parallel for schedule(dynamic) num_threads(num_threads)
-    for (int64_t head = 0; head < plan->batch_size * plan->num_heads; ++head)
-        head_gradients(*plan, head, states, grads);
+#pragma omp parallel num_threads(num_threads)
+    {
+        QueryStates<3> of_queries(plan->num_queries, plan->width);
+#pragma omp for schedule(dynamic)
+        for (int64_t head = 0; head < plan->batch_size * plan->num_heads; ++head)
+            head_gradients(*plan, head, states, grads, of_queries);
+    }
 }
 
 // The t best sentences of each query and their relevance: indices and scores [B, H, Q, t], 0 and minus infinity where

@@ -94,6 +94,20 @@ def test_attention_equals_the_dense_form_in_float64_in_values_and_gradients(ids,
     assert_equal(fast, slow, leaves, doubles)
 
 
+@pytest.mark.parametrize("options", [{}, {"query_positions": torch.arange(1100)}])
+def test_a_long_document_whose_states_are_put_side_by_side(options):
+    num_tokens, width, num_sentences = 1100, 256, 50  # more numbers than that asks for
+    ids = (torch.arange(num_tokens) * num_sentences // num_tokens + 1)[None]
+    leaves = random_leaves(*[(1, 3, num_tokens, width)] * 3, (1, 3, num_tokens, 4))
+    indices = torch.rand(1, 3, num_tokens, num_sentences).argsort(-1)[..., :4]
+    doubles = [leaf.detach().double().requires_grad_() for leaf in leaves]
+    fast, slow = (
+        attend_selected_sentences(*some[:3], ids, indices, some[3], **options, kernel=kernel)
+        for kernel, some in (("grouped", leaves), ("reference", doubles))
+    )
+    assert_equal(fast, slow, leaves, doubles)
+
+
 def test_the_compiled_form_is_what_is_used(monkeypatch):
     monkeypatch.setattr(grouped_attention, "GroupedAttention", None)
     ids = torch.tensor([[1, 1, 2]])
