@@ -16,7 +16,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import torch
 from attention_systems import (
     COMPILED,
     CORE_SYSTEMS,
@@ -44,7 +43,7 @@ from measurement import (
     measured_before,
     plot_times,
     ratio,
-    steady_memory,
+    set_up,
     target_table,
     write_json,
 )
@@ -192,9 +191,7 @@ def write_report(path: Path | None, about: dict[str, Any], measurements: Sequenc
 def main() -> None:
     """Runs the command line."""
     options = parse_arguments()
-    torch.set_num_threads(options.threads)
-    if options.steady_memory:
-        steady_memory()
+    set_up(options)
     about = machine()
     measurements = measured_before(options)
     for case in cases(options.sizes, options.selection_sizes, options.dtype):

@@ -46,7 +46,7 @@ from measurement import (
     measured_before,
     plot_times,
     ratio,
-    steady_memory,
+    set_up,
     target_table,
     write_json,
 )
@@ -197,9 +197,7 @@ def write_report(path: Path | None, about: dict[str, Any], measurements: Sequenc
 def main() -> None:
     """Runs the command line."""
     options = parse_arguments()
-    torch.set_num_threads(options.threads)
-    if options.steady_memory:
-        steady_memory()
+    set_up(options)
     about = machine()
     measurements = measured_before(options)
     for level in ("core", "layer"):

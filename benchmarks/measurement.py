@@ -124,7 +124,7 @@ Prepare = Callable[[Case, str], Workload]
 
 
 def steady_memory() -> None:
-    """Has PyTorch ask for huge pages and glibc keep freed memory for the next call, before anything large is made.
+    """Has PyTorch ask for huge pages and glibc keep freed memory for the next call; before anything large is made.
 
     Else, as for most users, fresh pages cost the systems that take much memory as much as their arithmetic. The
     processes that memory is measured in do neither.
@@ -486,6 +486,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--output", type=Path, metavar="FILE.json", help="write all figures here, after each document")
     parser.add_argument("--resume", action="store_true", help="keep what an interrupted run wrote to the output")
     parser.add_argument("--plot", type=Path, metavar="FILE.png", help="plot time against tokens here")
+
+
+def set_up(options: argparse.Namespace) -> None:
+    """Has this process measure as the shared options say."""
+    torch.set_num_threads(options.threads)
+    if options.steady_memory:
+        steady_memory()
 
 
 def measured_before(options: argparse.Namespace) -> list[Measurement]:

@@ -35,7 +35,7 @@ from measurement import (
     measured_before,
     measurement,
     plot_times,
-    steady_memory,
+    set_up,
     time_rounds,
     write_json,
 )
@@ -277,9 +277,7 @@ def write_report(path: Path | None, about: dict[str, Any], measurements: Sequenc
 def main() -> None:
     """Runs the command line."""
     options = parse_arguments()
-    torch.set_num_threads(options.threads)
-    if options.steady_memory:
-        steady_memory()
+    set_up(options)
     about = machine()
     measurements = measured_before(options)
     for case in [Case("model", "uniform", size, options.dtype) for size in options.sizes]:

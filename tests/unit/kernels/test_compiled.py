@@ -240,10 +240,10 @@ def test_selection_among_many_sentences_gives_the_largest_products(keys, width, 
     mask = torch.rand(2, MANY_SENTENCES) < torch.tensor([[0.9], [0.02]])
     own, choosable = (torch.randint(-1, MANY_SENTENCES + 1, (2, 131)) for _ in range(2))
     close = {"rtol": 1e-5, "atol": 1e-5 * key.abs().max().item(), "check_dtype": False}
+    all_products = (query.double()[..., None, :] * key.double()[:, :, None]).sum(-1) * width**-0.5
     for limits in ({}, {"own_sentence_ids": own.clamp(min=0)}, {"num_choosable": choosable}):
         indices, scores = select_by_relevance(query, key, mask, t, **limits)
-        products = (query.double()[..., None, :] * key.double()[:, :, None]).sum(-1) * width**-0.5
-        products = products.masked_fill(~mask[:, None, None], -torch.inf)
+        products = all_products.masked_fill(~mask[:, None, None], -torch.inf)
         if "num_choosable" in limits:
             products = products.masked_fill((numbers >= choosable[..., None])[:, None], -torch.inf)
         is_filled = scores > -torch.inf
