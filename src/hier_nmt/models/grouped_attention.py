@@ -11,6 +11,7 @@ included), R = B H' Q rows (queries of the H' heads at work), M blocks, m blocks
 words of the longest sentence of a chunk.
 """
 
+import math
 from typing import NamedTuple
 
 import torch
@@ -22,6 +23,8 @@ from .workspace import Workspace, kept_workspace
 
 # Pairs of a query and a sentence that are planned at one time.
 PAIRS_AT_ONCE = 2**16
+# Logits are to the base 2: powers of 2 of very negative numbers and of minus infinity take no longer than others.
+LOG2_E = math.log2(math.e)
 
 
 class Dropout(NamedTuple):
@@ -81,8 +84,11 @@ class Arithmetic(NamedTuple):
             target.copy_(self.multiply("product", left, right, factor))
 
     def logits(self, chunk: Chunk, query: torch.Tensor, key: torch.Tensor, scaling: float) -> torch.Tensor:
-        """Logits [m, W, L] of the words [m, W, E] for the queries [m, L, E]: words first, which multiplies faster."""
-        logits = self.multiply("logits", key, query.transpose(1, 2), scaling)
+        """Logits [m, W, L], to the base 2, of the words [m, W, E] for the queries [m, L, E].
+
+        Words come first, which multiplies faster.
+        """
+        logits = self.multiply("logits", key, query.transpose(1, 2), scaling * LOG2_E)
         return logits if chunk.may_look is None else logits.masked_fill_(~chunk.may_look, -torch.inf)
 
 
@@ -96,7 +102,7 @@ def attend_slab(
     dropout: Dropout,
     arithmetic: Arithmetic,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Outputs [R, E], and the logarithm of the sum of exponentials [R] of what each row read.
+    """Outputs [R, E], and the logarithm, to the base 2, of the sum of exponentials [R] of what each row read.
 
     Args:
         slab: the plan.
@@ -118,7 +124,7 @@ def attend_slab(
         queries, some_keys = arithmetic.gather("queries", query, chunk.rows), arithmetic.gather("keys", key, keys)
         logits = arithmetic.logits(chunk, queries, some_keys, scaling)
         most = logits.amax(1, keepdim=True).clamp_min_(torch.finfo(logits.dtype).min)
-        weights = logits.sub_(most).exp_()
+        weights = logits.sub_(most).exp2_()
         by_block[1][chunk.blocks], by_block[2][chunk.blocks] = most[:, 0], weights.sum(1, dtype=scores.dtype)
         if dropout.probability > 0.0:
             weights = weights * dropout.factors(weights, chunk)
@@ -130,23 +136,23 @@ def attend_slab(
 def merge(
     slot: torch.Tensor, outputs: torch.Tensor, sums: torch.Tensor, scores: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Outputs [R, E] and normalisers [R] of the rows from those of their slots.
+    """Outputs [R, E] and normalisers [R], to the base 2, of the rows from those of their slots.
 
     Args:
         slot: slot of each pair [R, C].
-        outputs: sums of exp(logit - largest) value [slots, E].
-        sums: largest logit, before the added score, and sum of exp(logit - largest) [2, slots].
+        outputs: sums of 2^(logit - largest) value [slots, E].
+        sums: largest logit, before the added score, and sum of 2^(logit - largest) [2, slots].
         scores: added scores [R, C].
     """
     largest, total = sums.index_select(1, slot.flatten()).view(2, *slot.shape)
-    logits = largest.add_(scores)
+    logits = largest.add_(scores, alpha=LOG2_E)
     most = logits.amax(-1, keepdim=True).clamp_min_(torch.finfo(scores.dtype).min)
-    factors = logits.sub_(most).exp_()
+    factors = logits.sub_(most).exp2_()
     whole = total.mul_(factors).sum(-1, keepdim=True)
     # A row that reads nothing has a sum of 0, and gets zeros.
     factors /= whole.clamp_min(torch.finfo(scores.dtype).tiny)
     merged = functional.embedding_bag(slot, outputs, mode="sum", per_sample_weights=factors)
-    return merged, torch.where(whole > 0, most + whole.log(), torch.inf)[:, 0]
+    return merged, torch.where(whole > 0, most + whole.log2(), torch.inf)[:, 0]
 
 
 class SlabStates(NamedTuple):
@@ -182,7 +188,7 @@ def slab_gradients(
     delta = products.sum(-1, dtype=scores.dtype)  # [R]
     # Added to the logits in each slot; where there is no pair, nothing is read.
     shift = arithmetic.sums.take("shift", num_blocks * length + 1).fill_(-torch.inf)
-    shift.scatter_(0, slab.blocks.slot.flatten(), (scores - normaliser[:, None]).flatten())
+    shift.scatter_(0, slab.blocks.slot.flatten(), (scores * LOG2_E - normaliser[:, None]).flatten())
     shift = shift[:-1].unflatten(0, (num_blocks, length))
     grad_query = arithmetic.sums.take("slots", num_blocks * length + 1, query.shape[1])
     grad_scores = arithmetic.sums.take("slot sums", num_blocks * length + 1)
@@ -195,7 +201,7 @@ def slab_gradients(
         queries, some_keys = arithmetic.gather("queries", query, chunk.rows), arithmetic.gather("keys", key, keys)
         values, grads = arithmetic.gather("values", value, keys), arithmetic.gather("grads", grad_output, chunk.rows)
         logits = arithmetic.logits(chunk, queries, some_keys, scaling)
-        weights = logits.add_(shift[chunk.blocks][:, None, :]).exp_()
+        weights = logits.add_(shift[chunk.blocks][:, None, :]).exp2_()
         grad_weights = arithmetic.multiply("grad weights", values, grads.transpose(1, 2))
         read = weights
         if dropout.probability > 0.0:
