@@ -13,6 +13,7 @@ TORCH_INDEX := $(if $(TORCH_INDEX_URL),--extra-index-url $(TORCH_INDEX_URL))
 PIP_INSTALL := -m pip install -qq --disable-pip-version-check $(TORCH_INDEX)
 RUNTIME := .venv/.installed-runtime
 DEV := .venv/.installed-dev
+TRITON := .venv/.installed-triton
 OLDEST := .venv-oldest/.installed
 TRANSFORMERS_SOURCE := .venv/transformers-source
 REQUIREMENTS := setup.cfg pyproject.toml
@@ -20,7 +21,7 @@ REQUIREMENTS := setup.cfg pyproject.toml
 PARALLEL := --numprocesses auto --maxprocesses 4 --dist loadfile
 
 .DEFAULT_GOAL := help
-.PHONY: help translate test lint types train-demo bench checkpoint-code fuzz test-hub test-slow test-oldest test-transformers clean
+.PHONY: help translate test lint types train-demo bench checkpoint-code fuzz test-hub test-triton test-slow test-oldest test-transformers clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-20s %s\n", $$1, $$2}'
@@ -68,6 +69,9 @@ HUB_TESTS := tests/system/test_hub.py tests/system/test_with_and_without_the_pac
 test-hub: $(DEV)  ## run the tests with every preset on a Hub, in processes with and without the package (minutes)
 	.venv/bin/python -m pytest $(PARALLEL) --dist load -m slow $(HUB_TESTS)
 
+test-triton: $(TRITON)  ## install Triton (a gigabyte) and test the kernels for GPUs, without one
+	.venv/bin/python -m pytest -m "slow or not slow" tests/unit/kernels/test_triton_attention.py
+
 test-slow: $(DEV)  ## run the slow tests
 	.venv/bin/python -m pytest -m slow
 
@@ -96,6 +100,9 @@ $(RUNTIME): $(REQUIREMENTS) constraints.txt
 
 $(DEV): $(RUNTIME)
 	$(call install,.venv,constraints.txt,-e '.[dev$(comma)eval$(comma)train$(comma)plot]')
+
+$(TRITON): $(DEV)
+	$(call install,.venv,constraints.txt,-e '.[triton]')
 
 $(OLDEST): $(REQUIREMENTS) constraints-oldest.txt
 	$(call install,.venv-oldest,constraints-oldest.txt,-e '.[dev$(comma)eval$(comma)train$(comma)plot]')

@@ -5,8 +5,11 @@
 python benchmarks/long_document.py --sentences 1000
 
 Encodes the document, then makes one training step on it (forward and backward, with activation checkpointing; the
-translation is as long as the source). Memory is what the process holds at most above the model's weights and, in
-training, their gradients.
+translation is as long as the source). With --translate, the pipeline translates a document of as many sentences in one
+window instead. Memory is what the process holds at most above the model's weights and, in training, their gradients.
+
+Random weights do not know where a sentence ends. So the pipeline's translation is given: every step computes the next
+token, and then takes that of the source, and what comes out must be the source.
 """
 
 import argparse
@@ -18,11 +21,16 @@ from typing import Any
 import torch
 from documents import sentence_lengths
 from measurement import process_megabytes
+from transformers import AutoTokenizer
+from transformers.modeling_outputs import Seq2SeqLMOutput
 
-from hier_nmt import HierNMTConfig, HierNMTForConditionalGeneration
+from hier_nmt import DocumentTranslationPipeline, HierNMTConfig, HierNMTForConditionalGeneration
+from hier_nmt.models.document_windows import join_window
+from hier_nmt.models.text_segmentation import segment_text, sentences_by_paragraph
 
 SEPARATOR = 4
 VOCABULARY = 16000
+ROOT = Path(__file__).parent.parent
 
 
 def make_document(num_sentences: int) -> torch.Tensor:
@@ -46,14 +54,55 @@ def measure(name: str, call: Callable[[], Any], num_tokens: int) -> None:
     print(f"{name}: {seconds:.1f} s, {num_tokens / seconds:,.0f} source tokens/s, {gibibytes:.2f} GiB", flush=True)
 
 
+class GivenTranslation(HierNMTForConditionalGeneration):
+    """Decodes as always, and takes the tokens that are given instead of the likeliest."""
+
+    given: list[int]
+    num_taken = 0
+
+    def forward(self, *args: Any, **kwargs: Any) -> Seq2SeqLMOutput:  # type: ignore[override]
+        """The output for one document, whose logits say nothing but the next token that is given."""
+        output = super().forward(*args, **kwargs)
+        logits = torch.full_like(output.logits, -torch.inf)
+        logits[:, -1, self.given[self.num_taken]] = 0.0
+        self.num_taken += 1
+        output.logits = logits
+        return output
+
+
+def translate(model: GivenTranslation, num_sentences: int) -> None:
+    """Has the pipeline translate so many sentences of the sample document, again and again, to themselves."""
+    tokenizer = AutoTokenizer.from_pretrained(ROOT / "checkpoints" / "hier-nmt-en-fr")
+    text = (ROOT / "examples" / "sample_document.en.txt").read_text(encoding="utf-8")
+    few = [sentence for paragraph in sentences_by_paragraph(segment_text(text, "en")) for sentence in paragraph]
+    sentences = [few[index % len(few)] for index in range(num_sentences)]
+    ids = tokenizer(sentences, add_special_tokens=False)["input_ids"]
+    sep, par, eos = (tokenizer.get_vocab()[token] for token in ("<sep>", "<par>", "</s>"))
+    model.given = join_window(ids, [False] * num_sentences, sep, par, eos)
+    pipe = DocumentTranslationPipeline(model=model, tokenizer=tokenizer)
+    options: dict[str, Any] = {"strategy": "document", "window_sentences": 0, "return_sentences": True}
+    options |= {"max_source_tokens": 2**20, "max_target_tokens": 2**20, "progress": True}
+    found: list[Any] = []
+    document = {"paragraphs": [sentences]}
+    measure(
+        f"translating {num_sentences} sentences", lambda: found.extend(pipe([document], **options)), len(model.given)
+    )
+    pairs = [(some["source"], some["translation"]) for some in found[0]["sentences"]]
+    if pairs != [(sentence, sentence) for sentence in sentences]:
+        raise SystemExit("The translation is not the one that was given.")
+
+
 def main() -> None:
     """Runs the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sentences", type=int, default=1000)
     parser.add_argument("--preset", default="hierarchical", help="of HierNMTConfig (default: %(default)s)")
+    parser.add_argument("--translate", action="store_true", help="nothing but translate")
     options = parser.parse_args()
     torch.manual_seed(0)
     config = HierNMTConfig.preset(options.preset, vocab_size=VOCABULARY, sep_token_id=SEPARATOR)
+    if options.translate:
+        return translate(GivenTranslation(config), options.sentences)
     model = HierNMTForConditionalGeneration(config)
     for parameter in model.parameters():
         parameter.grad = torch.ones_like(parameter)  # its memory, all of it

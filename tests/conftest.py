@@ -19,6 +19,8 @@ for switch in ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "HF_EVALUATE_OFFLINE"):
 os.environ["HIER_NMT_CACHE"] = str(Path(CACHE_DIRECTORY) / "hier_nmt")
 os.environ.pop("HIER_NMT_COMPILED_ATTENTION", None)
 os.environ["CUDA_VISIBLE_DEVICES"] = ""
+# The kernels for GPUs run in Triton's interpreter.
+os.environ["TRITON_INTERPRET"] = "1"
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
 # The models of the tests are so small that a second thread costs more than it brings.
 os.environ.setdefault("OMP_NUM_THREADS", "1")

@@ -7,7 +7,7 @@ from typing import Any
 from transformers.activations import ACT2FN
 
 from .hub_configuration import HubConfig, strict
-from .selected_attention import ATTENTION_KERNELS
+from .selected_attention import PYTORCH_KERNELS
 from .transformer_layers import DECODER_SELF_ATTENTIONS
 
 POSITION_VECTORS = ("sinusoidal", "learned")
@@ -168,7 +168,7 @@ class HANConfig(HubConfig):
         choices: dict[str, Any] = {
             "encoder_self_attention": SELF_ATTENTIONS,
             "decoder_self_attention": SELF_ATTENTIONS,
-            "attention_kernel": ATTENTION_KERNELS,
+            "attention_kernel": PYTORCH_KERNELS,
             "position_embedding_type": POSITION_VECTORS,
             "activation_function": ACT2FN,
         }

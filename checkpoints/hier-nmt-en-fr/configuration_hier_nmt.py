@@ -91,7 +91,8 @@ class HierNMTConfig(HubConfig):
             of the one that is written) is always one of the t.
         tree_selection: what decides on a level of the tree: `cumulative` relevance, or that of the `node` alone.
         attention_kernel: how `conditional`, `hierarchical` and `big_bird` slots are computed: `reference` (masked),
-            `grouped` (linear) or `auto`, whichever is faster, see `attend_selected_sentences`.
+            `grouped` (linear), `auto`, whichever is faster, or `triton` (on a GPU, experimental; `big_bird` as with
+            `auto`), see `attend_selected_sentences`.
         big_bird_block_size: tokens of a block of `big_bird` attention (Zaheer et al. 2020). Like the next four it is
             read at every forward.
         big_bird_global_tokens: first tokens of a document, which all see; those of a source see all.

@@ -13,7 +13,8 @@ from .grouped_attention import grouped_attention
 from .sentence_blocks import SentenceWords, find_words
 from .sentence_selection import full_precision
 
-ATTENTION_KERNELS = ("auto", "reference", "grouped")
+PYTORCH_KERNELS = ("auto", "reference", "grouped")
+ATTENTION_KERNELS = (*PYTORCH_KERNELS, "triton")
 # Grouping begins to pay between 400 and 600 keys (sentences of 25 words, two CPU cores).
 MIN_GROUPED_KEYS = 448
 # Added to the logits of what is not read. Finite, because the sum of products with zeros is to stay a number.
@@ -51,12 +52,14 @@ def attend_selected_sentences(
         query_positions: index [Q] of each query among the keys; no key behind it is read (causal attention).
         scaling: factor on query . key; default 1 / sqrt(E).
         dropout: probability on the attention weights.
-        kernel: `reference` (dense, holds Q x K), `grouped` (linear in the number of selected tokens) or `auto`: the
-            dense form for short documents, where it is faster.
+        kernel: `reference` (dense, holds Q x K), `grouped` (linear in the number of selected tokens), `triton` (the
+            same on a GPU, experimental) or `auto`: the dense form for short documents, where it is faster, else
+            `grouped`.
         words: `find_words(key_sentence_ids)` if the caller has it.
 
     Raises:
-        ValueError: the kernel is unknown.
+        ValueError: the kernel is unknown, or the query is on the processor and the kernel `triton`.
+        ImportError: the kernel is `triton`, which is not installed.
     """
     scaling = query.shape[-1] ** -0.5 if scaling is None else scaling
     sentence_scores = full_precision(sentence_scores)
@@ -69,6 +72,7 @@ def attend_selected_sentences(
     return grouped_attention(
         query, key, value, find_words(key_sentence_ids) if words is None else words, sentence_indices, sentence_scores,
         own_sentence_ids=own_sentence_ids, query_positions=query_positions, scaling=scaling, dropout=dropout,
+        with_triton=kernel == "triton",
     )  # fmt: skip
 
 
@@ -85,7 +89,7 @@ def is_grouped(kernel: str, num_keys: int, query: torch.Tensor | None = None) ->
     # What is grouped depends on what is selected, which compiled code may not.
     if torch.compiler.is_compiling() or kernel == "reference":
         return False
-    if kernel == "grouped" or num_keys >= MIN_GROUPED_KEYS:
+    if kernel in ("grouped", "triton") or num_keys >= MIN_GROUPED_KEYS:
         return True
     return query is not None and compiled_form(query) is not None
 

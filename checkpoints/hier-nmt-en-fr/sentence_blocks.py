@@ -81,8 +81,8 @@ class Blocks:
     slot: torch.Tensor
 
 
-def plan_blocks(numbers: torch.Tensor, words: SentenceWords) -> Blocks:
-    """The blocks for the sentences `numbers` [B, H', Q, C] that the queries read (0: none)."""
+def plan_blocks(numbers: torch.Tensor, words: SentenceWords, *, shortest: int = 1) -> Blocks:
+    """The blocks, of so many queries at least, for the sentences `numbers` [B, H', Q, C] that these read (0: none)."""
     batch_size, num_heads, _, num_choices = numbers.shape
     num_places, num_pairs = len(words.rank), numbers.numel()
     device = numbers.device
@@ -92,7 +92,7 @@ def plan_blocks(numbers: torch.Tensor, words: SentenceWords) -> Blocks:
     group, pair = rank.mul_(num_heads).add_(heads).flatten().sort()
     num_groups = num_places * num_heads
     count = torch.bincount(group, minlength=num_groups + num_heads)[:num_groups]
-    length = choose_block_length(num_pairs, count)
+    length = max(choose_block_length(num_pairs, count), shortest)
     blocks = (count + length - 1) // length
     block_group = torch.repeat_interleave(blocks)
     num_slots = len(block_group) * length

@@ -10,6 +10,8 @@ from importlib.metadata import PackageNotFoundError, version
 
 from transformers import AutoConfig, AutoModel, AutoModelForSeq2SeqLM
 
+from .kernels import load_triton_attention
+from .models.compiled_form import install_triton_attention
 from .models.configuration_han import HANConfig
 from .models.configuration_hier_nmt import HierNMTConfig
 from .models.configuration_rnn_nmt import RNNNMTConfig
@@ -33,6 +35,7 @@ AutoConfig.register(HANConfig.model_type, HANConfig, exist_ok=True)
 AutoModel.register(HANConfig, HANModel, exist_ok=True)
 AutoModelForSeq2SeqLM.register(HANConfig, HANForConditionalGeneration, exist_ok=True)
 register_pipelines()
+install_triton_attention(load_triton_attention)
 
 if os.environ.get("HIER_NMT_COMPILED_ATTENTION", "0") not in ("", "0"):
     from .kernels.compiled import use_compiled_attention

@@ -101,6 +101,9 @@ def test_constraints_pin_every_requirement_inside_its_range(
 ) -> None:
     pins = read_pins(repository / constraints)
     for requirement in read_requirements(setup_cfg):
+        # PyTorch asks for one version of it, where it has CUDA.
+        if requirement.name == "triton":
+            continue
         assert requirement.specifier.contains(pins[requirement.name.lower().replace("_", "-")]), requirement
 
 

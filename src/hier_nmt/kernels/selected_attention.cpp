@@ -842,34 +842,74 @@ void select_by_products(const Choice& choice, int64_t begin) {
     }
 }
 
-// The nodes of a level that the search keeps, in ascending order.
+// The sums of the lanes of 8 vectors, in the first 8 lanes; each is added up in the order in which `sum` does it.
+inline Vector sums_of(const Vector (&vectors)[8]) {
+    Vector halves[4], quarters[2];
+    for (int place = 0; place < 4; ++place) {
+        const Vector left = vectors[place], right = vectors[place + 4];
+        halves[place] =
+            __builtin_shufflevector(left, right, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23) +
+            __builtin_shufflevector(left, right, 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31);
+    }
+    for (int place = 0; place < 2; ++place) {
+        const Vector left = halves[place], right = halves[place + 2];
+        quarters[place] =
+            __builtin_shufflevector(left, right, 0, 1, 2, 3, 16, 17, 18, 19, 8, 9, 10, 11, 24, 25, 26, 27) +
+            __builtin_shufflevector(left, right, 4, 5, 6, 7, 20, 21, 22, 23, 12, 13, 14, 15, 28, 29, 30, 31);
+    }
+    const Vector left = quarters[0], right = quarters[1];
+    const Vector pairs =
+        __builtin_shufflevector(left, right, 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29) +
+        __builtin_shufflevector(left, right, 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31);
+    return __builtin_shufflevector(pairs, pairs, 0, 2, 4, 6, 8, 10, 12, 14, 0, 2, 4, 6, 8, 10, 12, 14) +
+           __builtin_shufflevector(pairs, pairs, 1, 3, 5, 7, 9, 11, 13, 15, 1, 3, 5, 7, 9, 11, 13, 15);
+}
+
+// The nodes of a level that the search keeps, at most t, in ascending order, and what it needs to go down.
 struct Beam {
-    int64_t count;
-    std::vector<int64_t> nodes;
+    int64_t count = 0;
+    std::vector<int64_t> nodes, children;
+    std::vector<float> scores;
+    std::vector<int32_t> ranks;
+
+    explicit Beam(int64_t t) : nodes(t), children(2 * t), scores(2 * t + LANES), ranks(2 * t + LANES) {}
 };
 
 // Goes down one level: of the children of the kept nodes that exist the t best stay, of equal ones the first.
 // own_node: a child that stays in any case, or -1.
 void descend(Beam& beam, const float* query, const float* keys, const uint8_t* mask, int64_t num_nodes, int64_t width,
-             int64_t t, int64_t own_node, std::vector<int64_t>& children, std::vector<float>& scores) {
+             int64_t t, int64_t own_node) {
     int64_t count = 0;
     for (int64_t kept = 0; kept < beam.count; ++kept)
         for (int64_t child = 2 * beam.nodes[kept]; child < std::min(2 * beam.nodes[kept] + 2, num_nodes); ++child)
-            if (mask[child]) children[count++] = child;
-    if (count > t)
-        for (int64_t place = 0; place < count; ++place)
-            scores[place] = children[place] == own_node ? INFINITE
-                                                        : product(query, keys + children[place] * width, width);
-    while (count > t) {  // takes away the worst, of equal ones the last
-        int64_t worst = 0;
-        for (int64_t place = 1; place < count; ++place)
-            if (!(scores[place] > scores[worst])) worst = place;
-        std::copy(children.begin() + worst + 1, children.begin() + count, children.begin() + worst);
-        std::copy(scores.begin() + worst + 1, scores.begin() + count, scores.begin() + worst);
-        --count;
+            if (mask[child]) beam.children[count++] = child;
+    float* scores = beam.scores.data();
+    int32_t* ranks = beam.ranks.data();
+    for (int64_t first = 0; first < count && count > t; first += 8) {
+        Vector products[8] = {};
+        const float* rows[8];
+        for (int64_t row = 0; row < 8; ++row) rows[row] = keys + beam.children[std::min(first + row, count - 1)] * width;
+        for (int64_t place = 0; place < width; place += LANES)
+            for (int64_t row = 0; row < 8; ++row) products[row] += load(query + place) * load(rows[row] + place);
+        const Vector sums = sums_of(products);
+        std::memcpy(scores + first, &sums, 8 * sizeof(float));
     }
-    beam.count = count;
-    std::copy_n(children.begin(), count, beam.nodes.begin());
+    for (int64_t place = 0; place < count; ++place)
+        if (beam.children[place] == own_node) scores[place] = INFINITE;
+    for (int64_t first = 0; first < count && count > t; first += LANES) {
+        // How many are better than each, or as good and before it.
+        Integers rank = {}, here;
+        for (int lane = 0; lane < LANES; ++lane) here[lane] = int32_t(first) + lane;
+        const Vector score = load(scores + first);
+        for (int64_t other = 0; other < count; ++other) {
+            const Vector than = broadcast(scores[other]);
+            rank -= (than > score) | ((than == score) & (here > int32_t(other)));
+        }
+        std::memcpy(ranks + first, &rank, sizeof(rank));
+    }
+    beam.count = 0;
+    for (int64_t place = 0; place < count && beam.count < t; ++place)
+        if (count <= t || ranks[place] < t) beam.nodes[beam.count++] = beam.children[place];
 }
 
 }  // namespace
@@ -895,9 +935,7 @@ void search_tree(const Tree* tree, const float* query, int64_t* leaves, uint8_t*
         const float* keys = tree->keys + head * tree->num_nodes * tree->width;
         const uint8_t* masks = tree->masks + document * tree->num_nodes;
         const int64_t* sizes = tree->first_node;
-        Beam beam{0, std::vector<int64_t>(t)};
-        std::vector<int64_t> children(2 * t);
-        std::vector<float> scores(2 * t);
+        Beam beam(t);
         for (int64_t place = 0; place < tree->num_queries; ++place) {
             const float* of_query = query + (head * tree->num_queries + place) * tree->width;
             const int64_t own = tree->own ? tree->own[document * tree->num_queries + place] - 1 : -1;
@@ -907,7 +945,7 @@ void search_tree(const Tree* tree, const float* query, int64_t* leaves, uint8_t*
                 if (masks[top + node]) beam.nodes[beam.count++] = node;
             for (int64_t level = tree->start_level - 1; level >= 0; --level)
                 descend(beam, of_query, keys + sizes[level] * tree->width, masks + sizes[level],
-                        sizes[level + 1] - sizes[level], tree->width, t, own < 0 ? -1 : own >> level, children, scores);
+                        sizes[level + 1] - sizes[level], tree->width, t, own < 0 ? -1 : own >> level);
             for (int64_t kept = 0; kept < t; ++kept) {
                 const int64_t to = (head * tree->num_queries + place) * t + kept;
                 is_kept[to] = kept < beam.count;

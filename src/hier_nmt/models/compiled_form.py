@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The place where a compiled form of grouped attention is put in, by those who have one.
 
-Models from the Hub run without. The package's `kernels` have one for the processor.
+Models from the Hub run without. The package's `kernels` have one for the processor, and one in Triton for GPUs.
 """
 
 from collections.abc import Callable
@@ -37,6 +37,22 @@ _installed: dict[str, Any] = {}
 def install_compiled_form(form: CompiledForm | None) -> None:
     """Has the compiled form used from now on wherever it is usable; None takes it away."""
     _installed["form"] = form
+
+
+def install_triton_attention(load: Callable[[], Callable[..., torch.Tensor]]) -> None:
+    """Has `attention_kernel="triton"` computed by what `load` gives: `GroupedAttention.apply` in Triton."""
+    _installed["triton"] = load
+
+
+def triton_attention() -> Callable[..., torch.Tensor]:
+    """`GroupedAttention.apply` in Triton.
+
+    Raises:
+        ImportError: the package hier_nmt has not been imported, or Triton is not installed.
+    """
+    if "triton" not in _installed:
+        raise ImportError("attention_kernel='triton' is in the package hier_nmt, which must be imported before.")
+    return _installed["triton"]()
 
 
 def compiled_form(query: torch.Tensor) -> CompiledForm | None:

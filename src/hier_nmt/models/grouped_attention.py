@@ -17,7 +17,7 @@ from typing import NamedTuple
 import torch
 from torch.nn import functional
 
-from .compiled_form import compiled_form
+from .compiled_form import compiled_form, triton_attention
 from .sentence_blocks import Chunk, SentenceWords, Slab, plan_blocks
 from .workspace import Workspace, kept_workspace
 
@@ -330,6 +330,7 @@ def grouped_attention(
     query_positions: torch.Tensor | None = None,
     scaling: float,
     dropout: float = 0.0,
+    with_triton: bool = False,
 ) -> torch.Tensor:
     """Output [B, H, Q, E] of `attend_selected_sentences`, whose arguments these are; `words` are those of the keys."""
     is_selected = sentence_scores > -torch.inf
@@ -343,5 +344,5 @@ def grouped_attention(
     numbers = numbers.masked_fill(numbers >= len(words.rank) // len(query), 0)
     seed = int(torch.randint(2**48, ())) if dropout > 0.0 else 0
     compiled = compiled_form(query)
-    attend = compiled.attend if compiled else GroupedAttention.apply
+    attend = triton_attention() if with_triton else compiled.attend if compiled else GroupedAttention.apply
     return attend(query, key, value, scores, numbers, words, query_positions, scaling, Dropout(dropout, seed))

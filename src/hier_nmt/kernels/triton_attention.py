@@ -1,0 +1,219 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Attention to selected sentences on a GPU, in Triton: experimental, and never chosen unless asked for by name.
+
+Every block of queries that read the same sentence is one program, which reads the sentence's words once and writes, for
+its queries, sums that are merged as in `grouped_attention.py`; so is the backward pass, whose programs add to the
+gradients of the same words. It has been tested in Triton's interpreter (TRITON_INTERPRET=1) and compiled for NVIDIA's
+GPUs, and has yet to run on one.
+
+Dimensions: B batch, H heads, Q queries, K keys, E head width, C sentences read per query, R = B H Q rows, M blocks, L
+queries of a block.
+"""
+
+import os
+from typing import Any
+
+import torch
+import triton
+import triton.language as tl
+from torch.nn import functional
+
+from ..models.grouped_attention import LOG2_E, flat_rows, merge
+from ..models.sentence_blocks import plan_blocks
+
+# What the matrix units of a GPU multiply at least.
+SHORTEST = 16
+# Words of a sentence that are read at one time.
+WORDS_AT_ONCE = 32
+
+
+@triton.jit
+def words_of(words, start, offset, first, length, columns, width, WORDS: tl.constexpr):  # type: ignore[no-untyped-def]
+    """Of the words of a block's sentence from `first` on: `row * K + index`, where they are among the keys, and which
+    of them there are."""
+    index = first + tl.arange(0, WORDS)
+    is_word = index < length
+    word = tl.load(words + start + index, mask=is_word, other=0)
+    places = (word + offset)[:, None] * width + columns[None, :]
+    return word, places, is_word
+
+
+@triton.jit
+def dropout_factors(seed, first, length, probability, L: tl.constexpr, WORDS: tl.constexpr):  # type: ignore[no-untyped-def]
+    """0 or 1 / (1 - probability) for each weight [L, WORDS] of a block, the same whenever it is asked for."""
+    numbers = tl.arange(0, L)[:, None] * length + first + tl.arange(0, WORDS)[None, :]
+    return tl.where(tl.rand(seed, numbers.to(tl.int32)) < probability, 0.0, 1.0 / (1.0 - probability))
+
+
+@triton.jit
+def attend_blocks(  # type: ignore[no-untyped-def]
+    query, key, value, row, start, length, offset, words, positions, outputs, most_of, total_of,
+    scaling, width, num_queries, num_keys, probability, seed,
+    E: tl.constexpr, L: tl.constexpr, WORDS: tl.constexpr, IS_CAUSAL: tl.constexpr, HAS_DROPOUT: tl.constexpr,
+):  # fmt: skip
+    """What `attend_slab` writes for one block: outputs [L, E], largest logits [L] and sums [L] of its slots."""
+    block = tl.program_id(0).to(tl.int64)
+    slots = block * L + tl.arange(0, L)
+    columns = tl.arange(0, E)
+    has_column = (columns < width)[None, :]
+    rows = tl.load(row + slots).to(tl.int64)
+    queries = tl.load(query + rows[:, None] * width + columns[None, :], mask=has_column, other=0.0)
+    block_start, block_length, block_offset = tl.load(start + block), tl.load(length + block), tl.load(offset + block)
+    most = tl.full([L], float("-inf"), total_of.dtype.element_ty)
+    total = tl.zeros([L], total_of.dtype.element_ty)
+    sums = tl.zeros([L, E], outputs.dtype.element_ty)
+    for first in range(0, block_length, WORDS):
+        word, places, is_word = words_of(words, block_start, block_offset, first, block_length, columns, width, WORDS)
+        exists = is_word[:, None] & has_column
+        keys = tl.load(key + places, mask=exists, other=0.0)
+        values = tl.load(value + places, mask=exists, other=0.0)
+        logits = tl.dot(queries, tl.trans(keys), input_precision="ieee").to(total.dtype) * scaling
+        may_look = is_word[None, :]
+        if IS_CAUSAL:
+            may_look &= (word % num_keys)[None, :] <= tl.load(positions + rows % num_queries)[:, None]
+        logits = tl.where(may_look, logits, float("-inf"))
+        now = tl.maximum(most, tl.max(logits, 1))
+        # Nothing seen so far: no difference of infinities.
+        shift = tl.where(now == float("-inf"), 0.0, now)
+        weights = tl.exp2(logits - shift[:, None])
+        factor = tl.exp2(most - shift)
+        total = total * factor + tl.sum(weights, 1)
+        if HAS_DROPOUT:
+            weights *= dropout_factors(seed + block, first, block_length, probability, L, WORDS)
+        product = tl.dot(weights.to(values.dtype), values, input_precision="ieee")
+        sums = sums * factor[:, None] + product.to(sums.dtype)
+        most = now
+    tl.store(outputs + slots[:, None] * width + columns[None, :], sums, mask=has_column)
+    tl.store(most_of + slots, most)
+    tl.store(total_of + slots, total)
+
+
+@triton.jit
+def block_gradients(  # type: ignore[no-untyped-def]
+    query, key, value, grad_output, row, start, length, offset, words, positions, shift, delta,
+    grad_query, grad_key, grad_value, grad_scores,
+    scaling, scaling_to_base_2, width, num_queries, num_keys, probability, seed,
+    E: tl.constexpr, L: tl.constexpr, WORDS: tl.constexpr, IS_CAUSAL: tl.constexpr, HAS_DROPOUT: tl.constexpr,
+):  # fmt: skip
+    """What `slab_gradients` makes of one block: it writes the gradients of its slots and adds to those of its words."""
+    block = tl.program_id(0).to(tl.int64)
+    slots = block * L + tl.arange(0, L)
+    columns = tl.arange(0, E)
+    has_column = (columns < width)[None, :]
+    rows = tl.load(row + slots).to(tl.int64)
+    of_rows = rows[:, None] * width + columns[None, :]
+    queries = tl.load(query + of_rows, mask=has_column, other=0.0)
+    grads = tl.load(grad_output + of_rows, mask=has_column, other=0.0)
+    block_start, block_length, block_offset = tl.load(start + block), tl.load(length + block), tl.load(offset + block)
+    added, deltas = tl.load(shift + slots), tl.load(delta + rows)
+    sums = tl.zeros([L, E], grad_query.dtype.element_ty)
+    score_sums = tl.zeros([L], grad_scores.dtype.element_ty)
+    for first in range(0, block_length, WORDS):
+        word, places, is_word = words_of(words, block_start, block_offset, first, block_length, columns, width, WORDS)
+        exists = is_word[:, None] & has_column
+        keys = tl.load(key + places, mask=exists, other=0.0)
+        values = tl.load(value + places, mask=exists, other=0.0)
+        logits = tl.dot(queries, tl.trans(keys), input_precision="ieee").to(added.dtype) * scaling_to_base_2
+        may_look = is_word[None, :]
+        if IS_CAUSAL:
+            may_look &= (word % num_keys)[None, :] <= tl.load(positions + rows % num_queries)[:, None]
+        weights = tl.exp2(tl.where(may_look, logits + added[:, None], float("-inf")))
+        grad_weights = tl.dot(grads, tl.trans(values), input_precision="ieee").to(added.dtype)
+        read = weights
+        if HAS_DROPOUT:
+            factors = dropout_factors(seed + block, first, block_length, probability, L, WORDS)
+            read, grad_weights = weights * factors, grad_weights * factors
+        grad_logits = weights * (grad_weights - deltas[:, None])
+        score_sums += tl.sum(grad_logits, 1)
+        grad_logits = (grad_logits * scaling).to(keys.dtype)
+        sums += tl.dot(grad_logits, keys, input_precision="ieee").to(sums.dtype)
+        of_keys = tl.dot(tl.trans(grad_logits), queries, input_precision="ieee")
+        of_values = tl.dot(tl.trans(read.to(grads.dtype)), grads, input_precision="ieee")
+        tl.atomic_add(grad_key + places, of_keys.to(grad_key.dtype.element_ty), mask=exists)
+        tl.atomic_add(grad_value + places, of_values.to(grad_value.dtype.element_ty), mask=exists)
+    tl.store(grad_query + slots[:, None] * width + columns[None, :], sums, mask=has_column)
+    tl.store(grad_scores + slots, score_sums)
+
+
+class TritonAttention(torch.autograd.Function):
+    """What `GroupedAttention` of the models computes, with the same arguments."""
+
+    @staticmethod
+    def forward(ctx, query, key, value, scores, numbers, words, query_positions, scaling, dropout):  # type: ignore[no-untyped-def]
+        """Output [B, H, Q, E]; ValueError where Triton cannot run."""
+        check_device(query)
+        blocks = plan_blocks(numbers, words, shortest=SHORTEST)
+        of_query, of_key, of_value, of_scores = (rows.contiguous() for rows in all_rows(query, key, value, scores))
+        num_blocks, length = blocks.row.shape
+        # One slot more than there are: that of pairs which name no sentence.
+        outputs = scores.new_zeros(num_blocks * length + 1, query.shape[-1])
+        sums = scores.new_zeros(2, len(outputs))
+        sums[0, -1] = -torch.inf
+        plan = (*of_blocks(blocks), words.keys, query_positions)
+        sizes = (query.shape[-1], query.shape[2], key.shape[2], dropout.probability, dropout.seed)
+        constants = constants_of(query, length, query_positions, dropout)
+        if num_blocks:
+            with torch.cuda.device_of(query):
+                attend_blocks[(num_blocks,)](
+                    of_query, of_key, of_value, *plan, outputs, *sums, scaling * LOG2_E, *sizes, **constants
+                )
+        merged, normaliser = merge(blocks.slot, outputs, sums, of_scores)
+        output = merged.to(query.dtype).view(query.shape)
+        ctx.save_for_backward(query, key, value, scores, output, normaliser)
+        ctx.plan = (blocks, plan, scaling, sizes, constants)
+        return output
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx, grad_output):  # type: ignore[no-untyped-def]
+        """Gradients of query, key, value and scores."""
+        *inputs, output, normaliser = ctx.saved_tensors
+        blocks, plan, scaling, sizes, constants = ctx.plan
+        of_query, of_key, of_value, of_scores = (rows.contiguous() for rows in all_rows(*inputs))
+        of_output, of_grads = (rows.contiguous() for rows in all_rows(output, grad_output))
+        delta = (of_output * of_grads).sum(-1, dtype=of_scores.dtype)
+        num_slots = blocks.row.numel() + 1
+        shift = of_scores.new_full((num_slots,), -torch.inf)
+        shift.scatter_(0, blocks.slot.flatten(), (of_scores * LOG2_E - normaliser[:, None]).flatten())
+        grad_query, grad_scores = of_scores.new_zeros(num_slots, of_query.shape[1]), of_scores.new_zeros(num_slots)
+        grad_key, grad_value = (of_scores.new_zeros(of_key.shape) for _ in range(2))
+        if len(blocks.row):
+            with torch.cuda.device_of(of_query):
+                block_gradients[(len(blocks.row),)](
+                    of_query, of_key, of_value, of_grads, *plan, shift, delta, grad_query, grad_key, grad_value,
+                    grad_scores, scaling, scaling * LOG2_E, *sizes, **constants,
+                )  # fmt: skip
+        of_rows = functional.embedding_bag(blocks.slot, grad_query, mode="sum")
+        found = (of_rows, grad_key, grad_value, grad_scores[blocks.slot])
+        grads = [grad.to(some.dtype).view(some.shape) for grad, some in zip(found, inputs, strict=True)]
+        return *grads, None, None, None, None, None
+
+
+def check_device(query: torch.Tensor) -> None:
+    """Raises a ValueError where Triton cannot run."""
+    if query.device.type == "cpu" and os.environ.get("TRITON_INTERPRET", "0") in ("", "0"):
+        raise ValueError("attention_kernel='triton' runs on a GPU, and the model is on the cpu; choose 'auto'.")
+
+
+def all_rows(*states: torch.Tensor) -> list[torch.Tensor]:
+    """The states [B, H, L, ...] as rows [B * H * L, ...]."""
+    return flat_rows(slice(None), *states)
+
+
+def of_blocks(blocks: Any) -> tuple[torch.Tensor, ...]:
+    """What a kernel is told of the blocks."""
+    return blocks.row.contiguous(), blocks.start, blocks.length, blocks.offset
+
+
+def constants_of(
+    query: torch.Tensor, length: int, query_positions: torch.Tensor | None, dropout: Any
+) -> dict[str, int | bool]:
+    """What the kernels are compiled for."""
+    return {
+        "E": max(triton.next_power_of_2(query.shape[-1]), SHORTEST),
+        "L": length,
+        "WORDS": WORDS_AT_ONCE,
+        "IS_CAUSAL": query_positions is not None,
+        "HAS_DROPOUT": dropout.probability > 0.0,
+    }
