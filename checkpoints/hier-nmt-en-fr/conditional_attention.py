@@ -18,7 +18,7 @@ from .document_structure import CompletedSentences, Sentences
 from .multi_head_attention import AttentionInputs, MultiHeadAttention, SelectionPlan, eager_attention_forward
 from .sentence_encoder import PairMerge, SentenceEncoder
 from .sentence_selection import full_precision, select_by_relevance
-from .sentence_tree import build_sentence_tree, traverse_tree
+from .sentence_tree import build_sentence_tree, path_summed_keys, traverse_tree
 
 if TYPE_CHECKING:
     from .configuration_hier_nmt import HierNMTConfig
@@ -28,10 +28,11 @@ logger = logging.get_logger(__name__)
 
 class SentenceKeys(NamedTuple):
     """What queries are compared with to choose sentences: keys [B, H, N_l, E] and masks [B, N_l] of the levels of the
-    tree, leaves first; flat selection has the leaves alone."""
+    tree, leaves first, and the sums of the keys on the way to each node; flat selection has the leaves alone."""
 
     levels: list[torch.Tensor]
     masks: list[torch.Tensor]
+    summed: list[torch.Tensor] | None = None
 
 
 class SentencePooling(NamedTuple):
@@ -126,15 +127,16 @@ class HierarchicalAttention(ConditionalAttention):
     def sentence_keys(self, sentence_states: Any, sentence_mask: Any) -> SentenceKeys:
         """The keys of all nodes of the tree over the encodings [B, N, D] of the sentences in the mask [B, N]."""
         levels, masks = build_sentence_tree(sentence_states, sentence_mask, self.tree_merge)
-        return SentenceKeys([self._relevance_keys(states) for states in levels], masks)
+        keys = [self._relevance_keys(states) for states in levels]
+        return SentenceKeys(keys, masks, path_summed_keys(keys, masks))
 
     def _select(
         self, sentence_query: torch.Tensor, sentence_keys: SentenceKeys, plan: SelectionPlan
     ) -> tuple[torch.Tensor, torch.Tensor]:
         own = plan.query_sentence_ids if self.config.always_keep_own_sentence else None
-        selection = self.config.tree_selection
-        t = self._num_selected(sentence_keys.masks[0])
-        return traverse_tree(sentence_query, *sentence_keys, t, selection, own_sentence_ids=own)
+        keys, masks, summed_keys = sentence_keys
+        t, selection = self._num_selected(masks[0]), self.config.tree_selection
+        return traverse_tree(sentence_query, keys, masks, t, selection, own_sentence_ids=own, summed_keys=summed_keys)
 
 
 class HierarchicalCrossAttention(HierarchicalAttention):

@@ -21,7 +21,7 @@ from ..models.conditional_attention import HierarchicalAttention, SentenceContex
 from ..models.multi_head_attention import MultiHeadAttention, SelectionPlan
 from ..models.sentence_encoder import PairMerge, SentenceEncoder, weights_in_sentence
 from ..models.sentence_selection import full_precision
-from ..models.sentence_tree import existing, path_summed_keys, search_tree
+from ..models.sentence_tree import existing, search_tree
 from ..visualization.attention_records import TreeRecord
 
 # Weights of one layer that are held at one time.
@@ -137,7 +137,8 @@ def walk_record(
     own = None
     if module.config.always_keep_own_sentence:
         own = existing(plan.query_sentence_ids[:, rows], keys.masks[0])
-    summed = path_summed_keys(keys.levels, keys.masks)
+    summed = keys.summed
+    assert summed is not None
     deciding = summed if module.config.tree_selection == "cumulative" else keys.levels
     kept = kept_by_level(query, deciding, keys.masks, module.config.selected_sentences(module.slot), own)
     # Scored are the children of what was kept, and the root.

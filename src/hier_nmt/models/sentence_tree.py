@@ -74,6 +74,7 @@ def traverse_tree(
     selection: str = "cumulative",
     *,
     own_sentence_ids: torch.Tensor | None = None,
+    summed_keys: Sequence[torch.Tensor] | None = None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """The t sentences that a walk from the root finds, and their cumulative scores (Trankova et al. 2024, 3.3.2).
 
@@ -87,6 +88,7 @@ def traverse_tree(
         t: number of nodes kept on each level.
         selection: which score decides on a level, `cumulative` or the `node`'s own relevance.
         own_sentence_ids: numbers [B, Q] from 1 of sentences that are always kept (with all nodes above them).
+        summed_keys: `path_summed_keys(node_keys, node_masks)`, in float32 at least, if the caller has it.
 
     Returns:
         Indices [B, H, Q, t] from 0 in ascending order, and scores [B, H, Q, t], in float32 at least; unfilled places
@@ -98,9 +100,10 @@ def traverse_tree(
     if selection not in ("cumulative", "node"):
         raise ValueError(f"selection={selection!r} is unknown; choose cumulative or node.")
     query, node_keys = full_precision(query), [full_precision(keys) for keys in node_keys]
-    summed_keys = path_summed_keys(node_keys, node_masks)
+    if summed_keys is None:
+        summed_keys = path_summed_keys(node_keys, node_masks)
     with torch.no_grad():
-        deciding_keys = summed_keys if selection == "cumulative" else list(node_keys)
+        deciding_keys = summed_keys if selection == "cumulative" else node_keys
         compiled = compiled_form(query)
         search = search_tree if compiled is None else compiled.search_tree
         own = None if own_sentence_ids is None else existing(own_sentence_ids, node_masks[0])

@@ -23,7 +23,8 @@ from tiny_models import (
 )
 
 from hier_nmt import HierNMTForConditionalGeneration
-from hier_nmt.models import conditional_attention
+from hier_nmt.models import conditional_attention, sentence_tree
+from hier_nmt.models.sentence_tree import path_summed_keys
 
 NO = -math.inf
 CHOOSING = {"conditional": CONDITIONAL, "hierarchical": HIERARCHICAL}
@@ -351,6 +352,21 @@ def test_asking_for_what_was_chosen_changes_nothing(name):
     model = tiny_model(**HIERARCHICAL, attention_kernel="grouped")
     expected = logits(model, **long_inputs())
     torch.testing.assert_close(logits(model, **long_inputs(), **{f"output_{name}": True}), expected)
+
+
+@pytest.mark.parametrize("num_tokens", [1, 6])
+def test_decoding_sums_the_keys_of_a_tree_once_whatever_it_writes(monkeypatch, num_tokens):
+    calls = []
+
+    def count(*arguments):
+        calls.append(arguments)
+        return path_summed_keys(*arguments)
+
+    for module in (conditional_attention, sentence_tree):
+        monkeypatch.setattr(module, "path_summed_keys", count)
+    model = tiny_model(**HIERARCHICAL)
+    model.generate(**source_inputs(), min_new_tokens=num_tokens, max_new_tokens=num_tokens)
+    assert len(calls) == model.config.encoder_layers + model.config.decoder_layers
 
 
 # Errors
