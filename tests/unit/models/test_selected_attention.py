@@ -11,7 +11,7 @@ from references import selected_attention_reference
 
 from hier_nmt.models import grouped_attention, selected_attention, sentence_blocks
 from hier_nmt.models.selected_attention import (
-    ATTENTION_KERNELS,
+    PYTORCH_KERNELS,
     attend_selected_sentences,
     attend_selected_sentences_reference,
     is_grouped,
@@ -368,7 +368,7 @@ def test_auto_gives_the_same_whatever_it_chooses(monkeypatch, min_grouped_keys):
     monkeypatch.setattr(selected_attention, "MIN_GROUPED_KEYS", min_grouped_keys)
     key_ids = torch.tensor(DOCUMENTS["padded batch"])
     leaves = leaves_of(key_ids)
-    outputs = [attend(kernel, leaves, key_ids, 2) for kernel in ATTENTION_KERNELS]
+    outputs = [attend(kernel, leaves, key_ids, 2) for kernel in PYTORCH_KERNELS]
     found = [gradients(output, leaves) for output in outputs]
     for output, gradient in zip(outputs[1:], found[1:], strict=True):
         torch.testing.assert_close(output, outputs[0], rtol=1e-10, atol=1e-10)
