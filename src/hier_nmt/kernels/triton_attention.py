@@ -29,14 +29,25 @@ WORDS_AT_ONCE = 32
 
 
 @triton.jit
-def words_of(words, start, offset, first, length, columns, width, WORDS: tl.constexpr):  # type: ignore[no-untyped-def]
-    """Of the words of a block's sentence from `first` on: `row * K + index`, where they are among the keys, and which
-    of them there are."""
+def read_words(  # type: ignore[no-untyped-def]
+    queries, positions, key, value, words, start, offset, first, length, columns, width, num_keys, scaling,
+    WORDS: tl.constexpr, IS_CAUSAL: tl.constexpr,
+):  # fmt: skip
+    """Of the words of a block's sentence from `first` on: where they are among the keys and which places are to be
+    read [WORDS, E], keys and values [WORDS, E], and the queries' logits [L, WORDS], minus infinity where nothing is
+    to be seen."""
     index = first + tl.arange(0, WORDS)
     is_word = index < length
-    word = tl.load(words + start + index, mask=is_word, other=0)
+    word = tl.load(words + start + index, mask=is_word, other=0)  # row * K + index
     places = (word + offset)[:, None] * width + columns[None, :]
-    return word, places, is_word
+    exists = is_word[:, None] & (columns < width)[None, :]
+    keys = tl.load(key + places, mask=exists, other=0.0)
+    values = tl.load(value + places, mask=exists, other=0.0)
+    may_look = is_word[None, :]
+    if IS_CAUSAL:
+        may_look &= (word % num_keys)[None, :] <= positions[:, None]
+    logits = tl.dot(queries, tl.trans(keys), input_precision="ieee") * scaling
+    return places, exists, keys, values, tl.where(may_look, logits, float("-inf"))
 
 
 @triton.jit
@@ -60,19 +71,17 @@ def attend_blocks(  # type: ignore[no-untyped-def]
     rows = tl.load(row + slots).to(tl.int64)
     queries = tl.load(query + rows[:, None] * width + columns[None, :], mask=has_column, other=0.0)
     block_start, block_length, block_offset = tl.load(start + block), tl.load(length + block), tl.load(offset + block)
+    query_positions = rows
+    if IS_CAUSAL:
+        query_positions = tl.load(positions + rows % num_queries)
     most = tl.full([L], float("-inf"), total_of.dtype.element_ty)
     total = tl.zeros([L], total_of.dtype.element_ty)
     sums = tl.zeros([L, E], outputs.dtype.element_ty)
     for first in range(0, block_length, WORDS):
-        word, places, is_word = words_of(words, block_start, block_offset, first, block_length, columns, width, WORDS)
-        exists = is_word[:, None] & has_column
-        keys = tl.load(key + places, mask=exists, other=0.0)
-        values = tl.load(value + places, mask=exists, other=0.0)
-        logits = tl.dot(queries, tl.trans(keys), input_precision="ieee").to(total.dtype) * scaling
-        may_look = is_word[None, :]
-        if IS_CAUSAL:
-            may_look &= (word % num_keys)[None, :] <= tl.load(positions + rows % num_queries)[:, None]
-        logits = tl.where(may_look, logits, float("-inf"))
+        _, _, _, values, logits = read_words(
+            queries, query_positions, key, value, words, block_start, block_offset, first, block_length, columns,
+            width, num_keys, scaling, WORDS, IS_CAUSAL,
+        )  # fmt: skip
         now = tl.maximum(most, tl.max(logits, 1))
         # Nothing seen so far: no difference of infinities.
         shift = tl.where(now == float("-inf"), 0.0, now)
@@ -106,19 +115,18 @@ def block_gradients(  # type: ignore[no-untyped-def]
     queries = tl.load(query + of_rows, mask=has_column, other=0.0)
     grads = tl.load(grad_output + of_rows, mask=has_column, other=0.0)
     block_start, block_length, block_offset = tl.load(start + block), tl.load(length + block), tl.load(offset + block)
+    query_positions = rows
+    if IS_CAUSAL:
+        query_positions = tl.load(positions + rows % num_queries)
     added, deltas = tl.load(shift + slots), tl.load(delta + rows)
     sums = tl.zeros([L, E], grad_query.dtype.element_ty)
     score_sums = tl.zeros([L], grad_scores.dtype.element_ty)
     for first in range(0, block_length, WORDS):
-        word, places, is_word = words_of(words, block_start, block_offset, first, block_length, columns, width, WORDS)
-        exists = is_word[:, None] & has_column
-        keys = tl.load(key + places, mask=exists, other=0.0)
-        values = tl.load(value + places, mask=exists, other=0.0)
-        logits = tl.dot(queries, tl.trans(keys), input_precision="ieee").to(added.dtype) * scaling_to_base_2
-        may_look = is_word[None, :]
-        if IS_CAUSAL:
-            may_look &= (word % num_keys)[None, :] <= tl.load(positions + rows % num_queries)[:, None]
-        weights = tl.exp2(tl.where(may_look, logits + added[:, None], float("-inf")))
+        places, exists, keys, values, logits = read_words(
+            queries, query_positions, key, value, words, block_start, block_offset, first, block_length, columns,
+            width, num_keys, scaling_to_base_2, WORDS, IS_CAUSAL,
+        )  # fmt: skip
+        weights = tl.exp2(logits + added[:, None])
         grad_weights = tl.dot(grads, tl.trans(values), input_precision="ieee").to(added.dtype)
         read = weights
         if HAS_DROPOUT:
@@ -150,7 +158,7 @@ class TritonAttention(torch.autograd.Function):
         outputs = scores.new_zeros(num_blocks * length + 1, query.shape[-1])
         sums = scores.new_zeros(2, len(outputs))
         sums[0, -1] = -torch.inf
-        plan = (*of_blocks(blocks), words.keys, query_positions)
+        plan = (blocks.row, blocks.start, blocks.length, blocks.offset, words.keys, query_positions)
         sizes = (query.shape[-1], query.shape[2], key.shape[2], dropout.probability, dropout.seed)
         constants = constants_of(query, length, query_positions, dropout)
         if num_blocks:
@@ -199,11 +207,6 @@ def check_device(query: torch.Tensor) -> None:
 def all_rows(*states: torch.Tensor) -> list[torch.Tensor]:
     """The states [B, H, L, ...] as rows [B * H * L, ...]."""
     return flat_rows(slice(None), *states)
-
-
-def of_blocks(blocks: Any) -> tuple[torch.Tensor, ...]:
-    """What a kernel is told of the blocks."""
-    return blocks.row.contiguous(), blocks.start, blocks.length, blocks.offset
 
 
 def constants_of(

@@ -279,8 +279,8 @@ def test_numbers_that_are_none_change_nothing_for_others(number):
 
 
 @pytest.mark.parametrize("selection", ["cumulative", "node"])
-@pytest.mark.parametrize("t", [1, 2, 3, 14])
-@pytest.mark.parametrize("num_sentences", [1, 2, 7, 13])
+@pytest.mark.parametrize("t", [1, 2, 3, 5, 9, 14])
+@pytest.mark.parametrize("num_sentences", [1, 2, 7, 13, 70])
 def test_the_walk_down_the_tree_equals_the_loop(num_sentences, t, selection):
     sizes = [num_sentences]
     while sizes[-1] > 1:
@@ -298,6 +298,14 @@ def test_the_walk_down_the_tree_equals_the_loop(num_sentences, t, selection):
         fast = scores_by_sentence(indices, scores, num_sentences)
         slow = traverse_tree_reference(doubles[0], doubles[1:], masks, t, selection, own)
         assert_equal(fast, slow, leaves, doubles)
+
+
+@pytest.mark.parametrize("t", [1, 4, 9])
+def test_of_nodes_that_are_equally_relevant_the_walk_keeps_the_first(t):
+    query, keys = torch.ones(1, 1, 1, 16), [torch.ones(1, 1, size, 16) for size in (40, 20, 10, 5, 3, 2, 1)]
+    masks = [torch.ones(1, some.shape[2], dtype=torch.bool) for some in keys]
+    for selection in ("cumulative", "node"):
+        assert traverse_tree(query, keys, masks, t, selection)[0].tolist() == [[[list(range(t))]]]
 
 
 def test_relevance_of_sentences_named_twice_adds_up_in_the_gradient():
