@@ -77,23 +77,12 @@ class SelectedRelevance(torch.autograd.Function):
     def backward(ctx, grad_scores):  # type: ignore[no-untyped-def]
         """Gradients of query [B, H, Q, E] and key [B, H, N, E]."""
         # Detached, because `embedding_bag` prepares for gradients of its own where a weight says it wants them.
-        query, key, indices = (saved.detach() for saved in ctx.saved_tensors)
+        *states, indices = (saved.detach() for saved in ctx.saved_tensors)
+        query, key = map(full_precision, states)
         compiled = compiled_form(query)
-        if compiled is not None:
-            return *compiled.relevance_gradients(query, key, indices, grad_scores), None, None
-        rows = key_rows(indices, key.shape[2])  # [R, C] with R = B H Q
-        weights = (grad_scores * query.shape[-1] ** -0.5).reshape(rows.shape).contiguous()
-        grad_query = functional.embedding_bag(rows, key.flatten(0, 2), mode="sum", per_sample_weights=weights)
-        order = rows.flatten().argsort()
-        counts = torch.bincount(rows.flatten(), minlength=key.shape[:3].numel())
-        grad_key = functional.embedding_bag(
-            order // rows.shape[1],
-            query.flatten(0, 2),
-            offsets=counts.cumsum(0) - counts,
-            mode="sum",
-            per_sample_weights=weights.flatten()[order],
-        ).view_as(key)
-        return grad_query.view_as(query), grad_key, None, None
+        gradients = relevance_gradients if compiled is None else compiled.relevance_gradients
+        grads = gradients(query, key, indices, grad_scores)
+        return *(grad.to(some.dtype) for grad, some in zip(grads, states, strict=True)), None, None
 
 
 def key_rows(indices: torch.Tensor, num_keys: int) -> torch.Tensor:
@@ -128,6 +117,25 @@ def score_rows(query: torch.Tensor, key: torch.Tensor, indices: torch.Tensor) ->
     return torch.cat(parts).view(indices.shape) * query.shape[-1] ** -0.5
 
 
+def relevance_gradients(
+    query: torch.Tensor, key: torch.Tensor, indices: torch.Tensor, grad_scores: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Gradients of query [B, H, Q, E] and key [B, H, N, E] of `relevance_of_selected`, from those of its scores."""
+    rows = key_rows(indices, key.shape[2])  # [R, C] with R = B H Q
+    weights = (grad_scores * query.shape[-1] ** -0.5).reshape(rows.shape).contiguous()
+    grad_query = functional.embedding_bag(rows, key.flatten(0, 2), mode="sum", per_sample_weights=weights)
+    order = rows.flatten().argsort()
+    counts = torch.bincount(rows.flatten(), minlength=key.shape[:3].numel())
+    grad_key = functional.embedding_bag(
+        order // rows.shape[1],
+        query.flatten(0, 2),
+        offsets=counts.cumsum(0) - counts,
+        mode="sum",
+        per_sample_weights=weights.flatten()[order],
+    ).view_as(key)
+    return grad_query.view_as(query), grad_key
+
+
 def select_by_relevance(
     sentence_query: torch.Tensor,
     sentence_key: torch.Tensor,
@@ -154,13 +162,14 @@ def select_by_relevance(
         Indices [B, H, Q, t] from 0, and scores [B, H, Q, t]; places without a sentence have index 0 and a score of
         minus infinity.
     """
-    query, key = full_precision(sentence_query), full_precision(sentence_key)
-    compiled = compiled_form(query)
+    compiled = compiled_form(sentence_query)
     search = search_all if compiled is None else compiled.search_all
     with torch.no_grad():
-        indices, scores = search(query, key, sentence_mask, t, own_sentence_ids, num_choosable)
+        indices, scores = search(sentence_query, sentence_key, sentence_mask, t, own_sentence_ids, num_choosable)
+    if not (torch.is_grad_enabled() and (sentence_query.requires_grad or sentence_key.requires_grad)):
+        return indices, scores
     is_filled = scores > -torch.inf
-    scores = SelectedRelevance.apply(query, key, indices, scores.masked_fill(~is_filled, 0.0))
+    scores = SelectedRelevance.apply(sentence_query, sentence_key, indices, scores.masked_fill(~is_filled, 0.0))
     return indices, scores.masked_fill(~is_filled, -torch.inf)
 
 
@@ -173,6 +182,7 @@ def search_all(
     num_choosable: torch.Tensor | None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Indices and scores [B, H, Q, t] of `select_by_relevance`, whose arguments these are."""
+    query, key = full_precision(query), full_precision(key)
     columns = Columns.of(key.shape[2], t, query)
     at_once = SCORES_AT_ONCE if columns.group_size == 1 else GROUPED_SCORES_AT_ONCE
     size = max(at_once // max(key.shape[:2].numel() * len(columns.sentences), 1), 1)

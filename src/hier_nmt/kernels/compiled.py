@@ -7,8 +7,9 @@
     use_compiled_attention()
 
 From then on `attention_kernel` "auto" and "grouped" use it on the processor, forward and backward, for float32 and, by
-way of float32, for half types; head widths must be multiples of 16. Setting the environment variable
-HIER_NMT_COMPILED_ATTENTION=1 does the same when the package is imported. Nothing needs it.
+way of float32, for half types; head widths must be multiples of 16. In bfloat16, where the processor multiplies tiles
+of matrices (AMX), it does so in the forward pass without dropout, for head widths that are multiples of 32. Setting the
+environment variable HIER_NMT_COMPILED_ATTENTION=1 does the same when the package is imported. Nothing needs it.
 
 Dimensions: B batch, H heads, Q queries, K keys, N sentences, E head width, C sentences read per query, t selected.
 """
@@ -30,7 +31,8 @@ from ..models.compiled_form import CompiledForm, install_compiled_form
 from ..models.sentence_blocks import SentenceWords
 from ..models.sentence_tree import start_level
 
-SOURCE = Path(__file__).with_name("selected_attention.cpp")
+SOURCES = sorted(Path(__file__).parent.glob("*.cpp"))
+HEADERS = sorted(Path(__file__).parent.glob("*.h"))
 COMPILER_FLAGS = ["-std=c++17", "-O3", "-march=native", "-fPIC", "-fopenmp"]
 FUNCTIONS = (
     "attend_forward",
@@ -40,9 +42,13 @@ FUNCTIONS = (
     "relevance",
     "relevance_gradients",
 )
+# These are in the library where the compiler knew of the processor's matrix tiles.
+FUNCTIONS_WITH_TILES = ("attend_forward_bfloat16", "select_sentences_bfloat16")
 DTYPES = (torch.float32, torch.bfloat16, torch.float16)
 # Numbers of a vector in the compiled code.
 LANES = 16
+# Bfloat16 numbers of a row of a tile, and up to how many sentences are chosen with tiles.
+TILE_NUMBERS, MAX_CHOICES_WITH_TILES = 32, 8
 
 
 def use_compiled_attention() -> None:
@@ -67,15 +73,28 @@ def library() -> ctypes.CDLL:
         build(path)
     # OpenMP is the one that PyTorch has loaded: two of them would fight for the cores.
     found = ctypes.CDLL(str(path))
-    for name in FUNCTIONS:
+    for name in (*FUNCTIONS, *(FUNCTIONS_WITH_TILES if found.may_use_tiles() else ())):
         getattr(found, name).restype = None
     return found
+
+
+@cache
+def has_tiles() -> bool:
+    """Whether the processor multiplies tiles of bfloat16 numbers (AMX), and Linux lets this process do so."""
+    return bool(library().may_use_tiles())
+
+
+def uses_tiles(*states: torch.Tensor) -> bool:
+    """Whether states [B, H, L, E] like these are multiplied as tiles."""
+    of_tiles = [some.dtype == torch.bfloat16 and some.shape[-1] % TILE_NUMBERS == 0 for some in states]
+    return all(of_tiles) and has_tiles()
 
 
 def library_path() -> Path:
     """Where the library is kept: one file for each source, machine and PyTorch."""
     cache_folder = os.environ.get("HIER_NMT_CACHE") or Path.home() / ".cache" / "hier_nmt"
-    about = [SOURCE.read_text(), *COMPILER_FLAGS, compiler(), torch.__version__, platform.machine(), processor()]
+    texts = [source.read_text() for source in (*HEADERS, *SOURCES)]
+    about = [*texts, *COMPILER_FLAGS, compiler(), torch.__version__, platform.machine(), processor()]
     return Path(cache_folder) / f"selected_attention-{hashlib.sha256(repr(about).encode()).hexdigest()[:16]}.so"
 
 
@@ -95,13 +114,14 @@ def build(path: Path) -> None:
     """Compiles the library to `path`, which appears only when it is complete."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=path.parent) as folder:
-        compiled, linked = Path(folder) / "code.o", Path(folder) / "code.so"
+        compiled, linked = [source.with_suffix(".o").name for source in SOURCES], Path(folder) / "code.so"
         for command in (
-            [compiler(), *COMPILER_FLAGS, "-c", str(SOURCE), "-o", str(compiled)],
-            [compiler(), "-shared", str(compiled), "-o", str(linked)],
+            [compiler(), *COMPILER_FLAGS, "-c", *map(str, SOURCES)],
+            # Without OpenMP: see `library`.
+            [compiler(), "-shared", *compiled, "-o", linked.name],
         ):
             try:
-                result = subprocess.run(command, capture_output=True, text=True, check=False)
+                result = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder)
             except OSError as error:
                 raise RuntimeError(f"The C++ compiler {compiler()!r} cannot be run ({error}).") from error
             if result.returncode:
@@ -172,11 +192,15 @@ class CompiledAttention(torch.autograd.Function):
         numbers = numbers.contiguous()
         query_positions = None if query_positions is None else query_positions.contiguous()
         words = SentenceWords(*(part.contiguous() for part in words))
-        output = torch.empty_like(inputs[0], dtype=torch.float32)
-        normaliser = output.new_empty(output.shape[:3])
+        with_tiles = dropout.probability == 0.0 and uses_tiles(query, key, value)
+        dtype, attend = torch.float32, library().attend_forward
+        if with_tiles:
+            dtype, attend = torch.bfloat16, library().attend_forward_bfloat16
+        output = torch.empty_like(inputs[0], dtype=dtype)
+        normaliser = torch.empty(output.shape[:3])
         plan = make_plan(query, key, numbers, words, query_positions, scaling, dropout)
-        states = [*(some.float() for some in inputs), output, normaliser]
-        library().attend_forward(ctypes.byref(plan), *map(as_pointer, states), torch.get_num_threads())
+        states = [*(some.to(dtype) for some in inputs[:3]), inputs[3].float(), output, normaliser]
+        attend(ctypes.byref(plan), *map(as_pointer, states), torch.get_num_threads())
         output = output.to(query.dtype)
         ctx.save_for_backward(*inputs, output, normaliser, numbers, query_positions, *words)
         ctx.settings = (scaling, dropout)
@@ -213,12 +237,15 @@ def search_all(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """What `sentence_selection.search_all` gives back."""
     batch_size, num_heads, num_queries, width = query.shape
+    name = "select_sentences_bfloat16"
+    if t > MAX_CHOICES_WITH_TILES or not uses_tiles(query, key):
+        name, query, key = "select_sentences", query.float(), key.float()
     states = [query.contiguous(), key.contiguous(), as_bytes(sentence_mask)]
     limits = [None if limit is None else limit.contiguous() for limit in (own_sentence_ids, num_choosable)]
-    scores = query.new_empty(batch_size, num_heads, num_queries, t)
+    scores = torch.empty(batch_size, num_heads, num_queries, t)
     indices = torch.empty_like(scores, dtype=torch.int64)
     sizes = (batch_size, num_heads, num_queries, key.shape[2], width, t)
-    call("select_sentences", sizes, [*states, *limits, indices, scores])
+    call(name, sizes, [*states, *limits, indices, scores])
     return indices, scores
 
 

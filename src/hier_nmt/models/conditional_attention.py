@@ -65,7 +65,7 @@ class ConditionalAttention(MultiHeadAttention):
         return SentenceKeys([self._relevance_keys(sentence_states)], [sentence_mask])
 
     def _relevance_keys(self, states: torch.Tensor) -> torch.Tensor:
-        return full_precision(self._split_heads(self.sentence_k_proj(states)))
+        return self._split_heads(self.sentence_k_proj(states))
 
     def forward(
         self,
@@ -87,7 +87,7 @@ class ConditionalAttention(MultiHeadAttention):
         query = self._split_heads(self.q_proj(hidden_states))
         key, value = self._keys_and_values(hidden_states, key_value_states, past_key_values)
         assert sentence_keys is not None
-        sentence_query = full_precision(self._split_heads(self.sentence_q_proj(hidden_states)))
+        sentence_query = self._split_heads(self.sentence_q_proj(hidden_states))
         indices, scores = self._select(sentence_query, sentence_keys, plan)
         output, weights = self._attend_selected(query, key, value, indices, scores, plan, output_attentions)
         return output, weights, indices, scores
@@ -127,7 +127,7 @@ class HierarchicalAttention(ConditionalAttention):
     def sentence_keys(self, sentence_states: Any, sentence_mask: Any) -> SentenceKeys:
         """The keys of all nodes of the tree over the encodings [B, N, D] of the sentences in the mask [B, N]."""
         levels, masks = build_sentence_tree(sentence_states, sentence_mask, self.tree_merge)
-        keys = [self._relevance_keys(states) for states in levels]
+        keys = [full_precision(self._relevance_keys(states)) for states in levels]
         return SentenceKeys(keys, masks, path_summed_keys(keys, masks))
 
     def _select(
@@ -199,7 +199,7 @@ class CausalConditionalAttention(ConditionalAttention):
         else:
             key, value, keys = self._encode_all(key, value, pooled, plan, cache, pooling.encoder)
         indices, scores = select_by_relevance(
-            full_precision(self._split_heads(self.sentence_q_proj(hidden_states))),
+            self._split_heads(self.sentence_q_proj(hidden_states)),
             keys.levels[0],
             keys.masks[0],
             self._num_selected(keys.masks[0]),
@@ -249,13 +249,13 @@ class CausalConditionalAttention(ConditionalAttention):
         if complete.sentence_ids.shape[1] > 0:
             states = self._states_from(complete.first, pooled, cache, width)
             states = encoder(states.transpose(1, 2).flatten(2), complete.sentence_ids, complete.num_sentences)
-            keys = nn.functional.pad(self._split_heads(self.sentence_k_proj(states)), (0, 0, 1, 0))
+            keys = nn.functional.pad(self._relevance_keys(states), (0, 0, 1, 0))
             index = complete.completed[:, None, :, None].expand(*key.shape[:3], width)
             found = keys.gather(2, index).to(key.dtype)
         everything, value = cache.update(torch.cat([key, pooled, found], dim=-1), value, self.layer_idx)
         rows = torch.arange(len(key), device=key.device)[:, None]
         keys = everything[rows, :, complete.behind, width + pooled_width :].transpose(1, 2)  # [B, H, N, E]
-        return everything[..., :width], value, SentenceKeys([full_precision(keys)], [complete.mask])
+        return everything[..., :width], value, SentenceKeys([keys], [complete.mask])
 
     def _states_from(self, first: int, newest: torch.Tensor, cache: Cache, width: int) -> torch.Tensor:
         """States [B, H, L - first, D / H] of the tokens from `first` on, cached ones from behind their keys' width."""

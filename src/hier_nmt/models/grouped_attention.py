@@ -333,15 +333,15 @@ def grouped_attention(
     with_triton: bool = False,
 ) -> torch.Tensor:
     """Output [B, H, Q, E] of `attend_selected_sentences`, whose arguments these are; `words` are those of the keys."""
-    is_selected = sentence_scores > -torch.inf
-    numbers = (sentence_indices + 1).masked_fill(~is_selected, 0)
-    scores = sentence_scores.masked_fill(~is_selected, 0.0)
+    # A sentence that has no words among these keys is not read.
+    num_numbers = len(words.rank) // len(query)
+    is_read = (sentence_scores > -torch.inf) & (sentence_indices < num_numbers - 1)
+    numbers, scores = (sentence_indices + 1) * is_read, torch.where(is_read, sentence_scores, 0.0)
     if own_sentence_ids is not None:
-        own = own_sentence_ids[:, None, :, None].expand(*numbers.shape[:-1], 1)
+        own = own_sentence_ids * (own_sentence_ids < num_numbers)
+        own = own[:, None, :, None].expand(*numbers.shape[:-1], 1)
         own = own.masked_fill((numbers == own).any(-1, keepdim=True), 0)
         numbers, scores = torch.cat([numbers, own], dim=-1), functional.pad(scores, (0, 1))
-    # A sentence that has no words among these keys is not read.
-    numbers = numbers.masked_fill(numbers >= len(words.rank) // len(query), 0)
     seed = int(torch.randint(2**48, ())) if dropout > 0.0 else 0
     compiled = compiled_form(query)
     attend = triton_attention() if with_triton else compiled.attend if compiled else GroupedAttention.apply

@@ -1,0 +1,360 @@
+// Copyright 2026 The hier_nmt Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Attention to selected sentences on a processor, in float32: what grouped_attention.py computes with PyTorch, in one
+// pass that stays in the first levels of the cache.
+//
+// Each (document, head) is the work of one thread, so nothing is written by two. Dimensions as in plan.h.
+
+#include "plan.h"
+
+namespace {
+
+// Adds weights [ROWS][count] . words [count][width] to the first `num_rows` of the rows, which are multiplied by
+// `factors` before.
+template <int R, int V>
+inline void add_words(float* const* rows, const float* factors, const float (*weights)[PIECE],
+                      const float* const* words, int64_t count, int64_t column) {
+    Vector totals[R][V];
+    for (int row = 0; row < R; ++row)
+        for (int part = 0; part < V; ++part)
+            totals[row][part] = load(rows[row] + column + part * LANES) * factors[row];
+    for (int64_t word = 0; word < count; ++word) {
+        Vector values[V];
+        for (int part = 0; part < V; ++part) values[part] = load(words[word] + column + part * LANES);
+        for (int row = 0; row < R; ++row)
+            for (int part = 0; part < V; ++part) totals[row][part] += weights[row][word] * values[part];
+    }
+    for (int row = 0; row < R; ++row)
+        for (int part = 0; part < V; ++part) store(rows[row] + column + part * LANES, totals[row][part]);
+}
+
+template <int V>
+inline void add_words_to_rows(float* const* rows, const float* factors, const float (*weights)[PIECE],
+                              const float* const* words, int64_t count, int64_t column, int64_t num_rows) {
+    int64_t row = 0;
+    for (; row + 4 <= num_rows; row += 4)
+        add_words<4, V>(rows + row, factors + row, weights + row, words, count, column);
+    for (; row < num_rows; ++row)
+        add_words<1, V>(rows + row, factors + row, weights + row, words, count, column);
+}
+
+void add_all_words(float* const* rows, const float* factors, const float (*weights)[PIECE], const float* const* words,
+                   int64_t count, int64_t width, int64_t num_rows) {
+    int64_t column = 0;
+    for (; column + 4 * LANES <= width; column += 4 * LANES)
+        add_words_to_rows<4>(rows, factors, weights, words, count, column, num_rows);
+    for (; column < width; column += LANES)
+        add_words_to_rows<1>(rows, factors, weights, words, count, column, num_rows);
+}
+
+// Adds weights^T [W][num_rows] . rows [num_rows][V * LANES] to sums [W][width].
+template <int W, int V>
+inline void add_rows(float* sums, const float (*weights)[PIECE], const float* const* rows, int64_t word, int64_t column,
+                     int64_t width, int64_t num_rows) {
+    Vector totals[W][V];
+    for (int some = 0; some < W; ++some)
+        for (int part = 0; part < V; ++part) totals[some][part] = load(sums + some * width + part * LANES);
+    for (int64_t row = 0; row < num_rows; ++row) {
+        Vector numbers[V];
+        for (int part = 0; part < V; ++part) numbers[part] = load(rows[row] + column + part * LANES);
+        for (int some = 0; some < W; ++some)
+            for (int part = 0; part < V; ++part) totals[some][part] += weights[row][word + some] * numbers[part];
+    }
+    for (int some = 0; some < W; ++some)
+        for (int part = 0; part < V; ++part) store(sums + some * width + part * LANES, totals[some][part]);
+}
+
+template <int V>
+inline void add_rows_to_columns(float* sums, const float (*weights)[PIECE], const float* const* rows, int64_t count,
+                                int64_t column, int64_t width, int64_t num_rows) {
+    int64_t word = 0;
+    for (; word + 4 <= count; word += 4)
+        add_rows<4, V>(sums + word * width + column, weights, rows, word, column, width, num_rows);
+    for (; word < count; ++word)
+        add_rows<1, V>(sums + word * width + column, weights, rows, word, column, width, num_rows);
+}
+
+// Adds weights^T [count][num_rows] . rows [num_rows][width] to sums [count][width].
+void add_rows_to_words(float* sums, const float (*weights)[PIECE], const float* const* rows, int64_t count,
+                       int64_t width, int64_t num_rows) {
+    int64_t column = 0;
+    for (; column + 4 * LANES <= width; column += 4 * LANES)
+        add_rows_to_columns<4>(sums, weights, rows, count, column, width, num_rows);
+    for (; column < width; column += LANES)
+        add_rows_to_columns<1>(sums, weights, rows, count, column, width, num_rows);
+}
+
+// 0 or 1 / (1 - probability), the same whenever it is asked for.
+struct Dropout {
+    float probability;
+    uint64_t seed;
+
+    float factor(int64_t head, int64_t query, int64_t key) const {
+        uint64_t mixed = seed + 0x9E3779B97F4A7C15ull * (uint64_t(head) << 40 ^ uint64_t(query) << 20 ^ uint64_t(key));
+        mixed = (mixed ^ mixed >> 30) * 0xBF58476D1CE4E5B9ull;
+        mixed = (mixed ^ mixed >> 27) * 0x94D049BB133111EBull;
+        const float uniform = float((mixed ^ mixed >> 31) >> 40) * 0x1p-24f;
+        return uniform < probability ? 0.0f : 1.0f / (1.0f - probability);
+    }
+};
+
+// From so many numbers of a state on, the states of a head are put side by side.
+constexpr int64_t MIN_SIDE_BY_SIDE = 1 << 18;
+
+// S states of a head's queries [Q, E] side by side [Q, S, E], so that what a query needs lies on one page of memory, a
+// huge one where the system has them: those who read a sentence are scattered over the document, and the processor
+// keeps the addresses of few pages. A short document's states stay where they are.
+template <int S>
+class QueryStates {
+  public:
+    float* states[S];  // of the first query
+    int64_t step;      // from one query to the next
+
+    QueryStates(int64_t num_queries, int64_t width)
+        : step(width), num_queries_(num_queries), width_(width) {
+        if (num_queries * width >= MIN_SIDE_BY_SIDE) memory_ = memory_of_thread.take(num_queries * S * width);
+        if (memory_) step = S * width;
+    }
+    QueryStates(const QueryStates&) = delete;
+    ~QueryStates() { memory_of_thread.give_back(); }
+
+    // Copies the rows [Q, E] of a head to a state.
+    void put(int state, const float* rows) {
+        locate(state, rows);
+        for (int64_t place = 0; memory_ && place < num_queries_; ++place)
+            std::copy_n(rows + place * width_, width_, states[state] + place * step);
+    }
+    // Has a state of zeros, to be written to the rows.
+    void clear(int state, float* rows) {
+        locate(state, rows);
+        for (int64_t place = 0; place < num_queries_; ++place) std::fill_n(states[state] + place * step, width_, 0.0f);
+    }
+    // Writes a state to the rows.
+    void take(int state, float* rows) const {
+        for (int64_t place = 0; memory_ && place < num_queries_; ++place)
+            std::copy_n(states[state] + place * step, width_, rows + place * width_);
+    }
+
+  private:
+    void locate(int state, const float* rows) {
+        states[state] = memory_ ? memory_ + state * width_ : const_cast<float*>(rows);
+    }
+
+    int64_t num_queries_, width_;
+    float* memory_ = nullptr;
+};
+
+// Up to ROWS of the queries that read a piece.
+struct Block {
+    int64_t count;
+    int32_t pair[ROWS], query[ROWS];
+
+    Block(const Plan& plan, const Pairs& pairs, const Piece& piece, int64_t first) {
+        count = std::min(ROWS, piece.end_pair - first);
+        for (int64_t row = 0; row < ROWS; ++row) {
+            pair[row] = pairs.pair[first + std::min(row, count - 1)];  // the last ones are not looked at
+            query[row] = int32_t(pair[row] / plan.num_choices);
+        }
+    }
+};
+
+// Logits [ROWS][PIECE] of a block; minus infinity for what may not be seen. Nothing is written behind the words'
+// vectors.
+void logits_of(const Plan& plan, const Piece& piece, const Block& block, const float* queries, int64_t step,
+               const float* columns, Vector (*logits)[2]) {
+    const float* rows[ROWS];
+    for (int64_t row = 0; row < ROWS; ++row) rows[row] = queries + block.query[row] * step;
+    piece.count > LANES ? multiply_columns<2>(rows, columns, plan.width, logits)
+                        : multiply_columns<1>(rows, columns, plan.width, logits);
+    for (int64_t row = 0; row < block.count; ++row) {
+        float* of_row = reinterpret_cast<float*>(logits[row]);
+        for (int64_t part = 0; part * LANES < piece.count; ++part) logits[row][part] *= plan.scaling;
+        for (int64_t word = piece.count; word % LANES; ++word) of_row[word] = -INFINITE;
+        if (plan.query_positions)
+            for (int64_t word = 0; word < piece.count; ++word)
+                if (piece.index[word] > plan.query_positions[block.query[row]]) of_row[word] = -INFINITE;
+    }
+}
+
+void drop(const Plan& plan, int64_t head, const Piece& piece, const Block& block, float (*weights)[PIECE]) {
+    const Dropout dropout{plan.dropout, plan.seed};
+    for (int64_t row = 0; row < block.count; ++row)
+        for (int64_t word = 0; word < piece.count; ++word)
+            weights[row][word] *= dropout.factor(head, block.query[row], piece.index[word]);
+}
+
+void attend_head(const Plan& plan, int64_t head, const float* query, const float* key, const float* value,
+                 const float* scores, float* output, float* normaliser, QueryStates<2>& of_queries) {
+    const int64_t width = plan.width, step = of_queries.step;
+    query += head * plan.num_queries * width, output += head * plan.num_queries * width;
+    of_queries.put(0, query), of_queries.clear(1, output);
+    key += head * plan.num_keys * width, value += head * plan.num_keys * width;
+    scores += head * plan.num_queries * plan.num_choices, normaliser += head * plan.num_queries;
+    const Pairs pairs(plan, head);
+    Numbers<float> columns(width * PIECE), total(plan.num_queries, 0.0f);
+    float* most = normaliser;  // the largest logit so far
+    std::fill(most, most + plan.num_queries, -INFINITE);
+    for_each_piece(plan, head, pairs, [&](const Piece& piece) {
+        const float *keys[PIECE], *values[PIECE];
+        for (int64_t word = 0; word < piece.count; ++word) {
+            keys[word] = key + piece.index[word] * width;
+            values[word] = value + piece.index[word] * width;
+        }
+        transpose(columns.data(), keys, piece.count, width);
+        const int64_t num_parts = piece.count > LANES ? 2 : 1;
+        for (int64_t first = piece.first_pair; first < piece.end_pair; first += ROWS) {
+            const Block block(plan, pairs, piece, first);
+            Vector logits[ROWS][2];
+            logits_of(plan, piece, block, of_queries.states[0], step, columns.data(), logits);
+            float factors[ROWS], weights[ROWS][PIECE], *outputs[ROWS];
+            for (int64_t row = 0; row < block.count; ++row) {
+                const int64_t place = block.query[row];
+                const float score = scores[block.pair[row]], before = most[place];
+                float here = largest(logits[row][0]);
+                if (num_parts == 2) here = std::max(here, largest(logits[row][1]));
+                const float now = std::max(before, here + score);
+                Vector sums = {};
+                for (int64_t part = 0; part < num_parts; ++part) {
+                    // Nothing seen so far: no difference of infinities.
+                    const Vector some = now == -INFINITE ? Vector{} : exponential(logits[row][part] + (score - now));
+                    store(weights[row] + part * LANES, some);
+                    sums += some;
+                }
+                factors[row] = before == -INFINITE ? 0.0f : std::exp(before - now);
+                total[place] = total[place] * factors[row] + sum(sums);
+                most[place] = now;
+                outputs[row] = of_queries.states[1] + place * step;
+            }
+            if (plan.dropout > 0.0f) drop(plan, head, piece, block, weights);
+            add_all_words(outputs, factors, weights, values, piece.count, width, block.count);
+        }
+    });
+    for (int64_t place = 0; place < plan.num_queries; ++place) {
+        const float factor = total[place] > 0.0f ? 1.0f / total[place] : 0.0f;
+        const float* from = of_queries.states[1] + place * step;
+        for (int64_t column = 0; column < width; ++column) output[place * width + column] = from[column] * factor;
+        normaliser[place] = total[place] > 0.0f ? most[place] + std::log(total[place]) : INFINITE;
+    }
+}
+
+struct States {
+    const float *query, *key, *value, *scores, *output, *normaliser, *grad_output;
+};
+
+struct Gradients {
+    float *query, *key, *value, *scores;
+};
+
+void head_gradients(const Plan& plan, int64_t head, States states, Gradients grads, QueryStates<3>& side_by_side) {
+    const int64_t width = plan.width, of_queries = head * plan.num_queries, of_keys = head * plan.num_keys;
+    const float *query = states.query + of_queries * width, *grad_output = states.grad_output + of_queries * width;
+    const float *output = states.output + of_queries * width, *normaliser = states.normaliser + of_queries;
+    const float *key = states.key + of_keys * width, *value = states.value + of_keys * width;
+    const float* scores = states.scores + of_queries * plan.num_choices;
+    float *grad_query = grads.query + of_queries * width, *grad_scores = grads.scores + of_queries * plan.num_choices;
+    float *grad_key = grads.key + of_keys * width, *grad_value = grads.value + of_keys * width;
+    const Pairs pairs(plan, head);
+    Numbers<float> delta(plan.num_queries), key_columns(width * PIECE), value_columns(width * PIECE);
+    Numbers<float> key_sums(PIECE * width), value_sums(PIECE * width);
+    for (int64_t place = 0; place < plan.num_queries; ++place) {
+        Vector total = {};
+        for (int64_t column = place * width; column < (place + 1) * width; column += LANES)
+            total += load(grad_output + column) * load(output + column);
+        delta[place] = sum(total);
+    }
+    side_by_side.put(0, query), side_by_side.put(1, grad_output), side_by_side.clear(2, grad_query);
+    const int64_t step = side_by_side.step;
+    std::fill(grad_scores, grad_scores + plan.num_queries * plan.num_choices, 0.0f);
+    std::fill(grad_key, grad_key + plan.num_keys * width, 0.0f);
+    std::fill(grad_value, grad_value + plan.num_keys * width, 0.0f);
+    const float ones[ROWS] = {1.0f, 1.0f, 1.0f, 1.0f, 1.0f, 1.0f, 1.0f, 1.0f};
+    for_each_piece(plan, head, pairs, [&](const Piece& piece) {
+        const float *keys[PIECE], *values[PIECE];
+        for (int64_t word = 0; word < piece.count; ++word) {
+            keys[word] = key + piece.index[word] * width;
+            values[word] = value + piece.index[word] * width;
+        }
+        transpose(key_columns.data(), keys, piece.count, width);
+        transpose(value_columns.data(), values, piece.count, width);
+        std::fill(key_sums.begin(), key_sums.end(), 0.0f);
+        std::fill(value_sums.begin(), value_sums.end(), 0.0f);
+        const int64_t num_parts = piece.count > LANES ? 2 : 1;
+        for (int64_t first = piece.first_pair; first < piece.end_pair; first += ROWS) {
+            const Block block(plan, pairs, piece, first);
+            const float *queries[ROWS], *grads_of[ROWS];
+            float* query_grads[ROWS];
+            for (int64_t row = 0; row < ROWS; ++row) {
+                queries[row] = side_by_side.states[0] + block.query[row] * step;
+                grads_of[row] = side_by_side.states[1] + block.query[row] * step;
+                query_grads[row] = side_by_side.states[2] + block.query[row] * step;
+            }
+            Vector logits[ROWS][2], grad_weights[ROWS][2];
+            logits_of(plan, piece, block, side_by_side.states[0], step, key_columns.data(), logits);
+            piece.count > LANES ? multiply_columns<2>(grads_of, value_columns.data(), width, grad_weights)
+                                : multiply_columns<1>(grads_of, value_columns.data(), width, grad_weights);
+            float weights[ROWS][PIECE], grad_logits[ROWS][PIECE], factors[ROWS][PIECE];
+            if (plan.dropout > 0.0f) {
+                std::fill(&factors[0][0], &factors[0][0] + ROWS * PIECE, 1.0f);
+                drop(plan, head, piece, block, factors);
+            }
+            for (int64_t row = 0; row < block.count; ++row) {
+                const int64_t place = block.query[row];
+                const float shift = scores[block.pair[row]] - normaliser[place];
+                Vector sums = {};
+                for (int64_t part = 0; part < num_parts; ++part) {
+                    Vector weight = exponential(logits[row][part] + shift), grad = grad_weights[row][part];
+                    Vector read = weight;
+                    if (plan.dropout > 0.0f) {
+                        const Vector factor = load(factors[row] + part * LANES);
+                        grad *= factor, read *= factor;
+                    }
+                    grad = weight * (grad - delta[place]);
+                    sums += grad;
+                    store(weights[row] + part * LANES, read);
+                    store(grad_logits[row] + part * LANES, grad * plan.scaling);
+                }
+                grad_scores[block.pair[row]] += sum(sums);
+            }
+            add_all_words(query_grads, ones, grad_logits, keys, piece.count, width, block.count);
+            add_rows_to_words(key_sums.data(), grad_logits, queries, piece.count, width, block.count);
+            add_rows_to_words(value_sums.data(), weights, grads_of, piece.count, width, block.count);
+        }
+        for (int64_t word = 0; word < piece.count; ++word) {
+            std::copy_n(key_sums.data() + word * width, width, grad_key + piece.index[word] * width);
+            std::copy_n(value_sums.data() + word * width, width, grad_value + piece.index[word] * width);
+        }
+    });
+    side_by_side.take(2, grad_query);
+}
+
+}  // namespace
+
+extern "C" {
+
+void attend_forward(const Plan* plan, const float* query, const float* key, const float* value, const float* scores,
+                    float* output, float* normaliser, int num_threads) {
+#pragma omp parallel num_threads(num_threads)
+    {
+        QueryStates<2> of_queries(plan->num_queries, plan->width);
+#pragma omp for schedule(dynamic)
+        for (int64_t head = 0; head < plan->batch_size * plan->num_heads; ++head)
+            attend_head(*plan, head, query, key, value, scores, output, normaliser, of_queries);
+    }
+}
+
+void attend_backward(const Plan* plan, const float* query, const float* key, const float* value, const float* scores,
+                     const float* output, const float* normaliser, const float* grad_output, float* grad_query,
+                     float* grad_key, float* grad_value, float* grad_scores, int num_threads) {
+    const States states{query, key, value, scores, output, normaliser, grad_output};
+    const Gradients grads{grad_query, grad_key, grad_value, grad_scores};
+#pragma omp parallel num_threads(num_threads)
+    {
+        QueryStates<3> of_queries(plan->num_queries, plan->width);
+#pragma omp for schedule(dynamic)
+        for (int64_t head = 0; head < plan->batch_size * plan->num_heads; ++head)
+            head_gradients(*plan, head, states, grads, of_queries);
+    }
+}
+
+}  // extern "C"

@@ -1,0 +1,83 @@
+// Copyright 2026 The hier_nmt Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is common to the choice of sentences. Dimensions: B batch, H heads, Q queries, N sentences, E head width.
+
+#pragma once
+
+#include "vectors.h"
+
+namespace {
+
+// The T best numbers that each lane has been shown, the best first, and where they came from; of equal ones the first.
+template <int T>
+struct BestOfLanes {
+    Vector best[T];
+    Integers at[T] = {};
+
+    BestOfLanes() {
+        for (int place = 0; place < T; ++place) best[place] = broadcast(-INFINITE);
+    }
+
+    void add(Vector score, Integers here) {
+        // From the last place on: what makes room goes before those equal to it, which came later.
+        Integers is_above = score > best[T - 1];
+        for (int place = T - 1; place > 0; --place) {
+            const Integers makes_room = score > best[place - 1];
+            best[place] = makes_room ? best[place - 1] : is_above ? score : best[place];
+            at[place] = makes_room ? at[place - 1] : is_above ? here : at[place];
+            is_above = makes_room;
+        }
+        best[0] = is_above ? score : best[0];
+        at[0] = is_above ? here : at[0];
+    }
+};
+
+// What a head's queries choose from, and what they choose: the arguments of `choose_in_heads` for one head.
+template <typename State>
+struct Choice {
+    const State *query, *key;
+    const uint8_t* sentence_mask;
+    const int64_t *own, *num_choosable;
+    int64_t num_queries, num_sentences, width, t;
+    int64_t* indices;
+    float* scores;
+
+    float scaling() const { return 1.0f / std::sqrt(float(width)); }
+    int64_t num_pieces() const { return (num_sentences + PIECE - 1) / PIECE; }
+    int64_t own_index(int64_t place) const { return own ? own[place] - 1 : -1; }
+
+    int64_t count_choosable(int64_t place) const {
+        return num_choosable ? std::clamp<int64_t>(num_choosable[place], 0, num_sentences) : num_sentences;
+    }
+
+    // Minus infinity for sentences that may not be chosen, and behind the last, else 0.
+    Numbers<float> added() const {
+        Numbers<float> numbers(num_pieces() * PIECE, -INFINITE);
+        for (int64_t sentence = 0; sentence < num_sentences; ++sentence)
+            if (sentence_mask[sentence]) numbers[sentence] = 0.0f;
+        return numbers;
+    }
+};
+
+// Has choose(choice) choose for each head. The t best sentences of each query and their relevance: indices and scores
+// [B, H, Q, t], 0 and minus infinity where there is none. sentence_mask [B, N]: nonzero on sentences that may be
+// chosen. own [B, Q]: numbers from 1 of sentences that are always among the t, or null. num_choosable [B, Q]: only the
+// first so many may be chosen, or null.
+template <typename State, typename Choose>
+void choose_in_heads(const Choice<State>& all, int64_t batch_size, int64_t num_heads, int num_threads, Choose choose) {
+    const int64_t num_queries = all.num_queries, num_sentences = all.num_sentences, t = all.t;
+#pragma omp parallel for schedule(dynamic) num_threads(num_threads)
+    for (int64_t head = 0; head < batch_size * num_heads; ++head) {
+        const int64_t document = head / num_heads, first_place = document * num_queries;
+        Choice<State> choice = all;
+        choice.query += head * num_queries * all.width, choice.key += head * num_sentences * all.width;
+        choice.sentence_mask += document * num_sentences;
+        if (all.own) choice.own += first_place;
+        if (all.num_choosable) choice.num_choosable += first_place;
+        choice.indices += head * num_queries * t, choice.scores += head * num_queries * t;
+        choose(choice);
+    }
+}
+
+}  // namespace

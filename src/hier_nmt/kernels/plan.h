@@ -1,0 +1,116 @@
+// Copyright 2026 The hier_nmt Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which queries of a document read which of its sentences. Dimensions: B batch, H heads, Q queries, K keys, E head
+// width, N sentences, C sentences read per query.
+
+#pragma once
+
+#include <cstdlib>
+#include <vector>
+
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
+
+#include "vectors.h"
+
+extern "C" {
+
+// What is attended to; see SentenceWords in sentence_blocks.py for the last five.
+struct Plan {
+    int64_t batch_size, num_heads, num_queries, num_keys, width, num_choices, num_numbers;
+    const int64_t* numbers;          // sentences read [B, H, Q, C], from 1; 0 is none
+    const int64_t* query_positions;  // [Q], or null
+    const int64_t* rank;
+    const int64_t* start;
+    const int64_t* length;
+    const int64_t* keys;
+    float scaling, dropout;
+    uint64_t seed;
+};
+
+}  // extern "C"
+
+namespace {
+
+// Uninitialised memory for numbers, on huge pages where the system has them.
+class Memory {
+  public:
+    Memory() = default;
+    Memory(const Memory&) = delete;
+    ~Memory() { std::free(numbers_); }
+
+    // Room for so many numbers; what was there before is lost. Null if there is none.
+    float* take(int64_t count) {
+        if (count > count_) {
+            constexpr int64_t page = 1 << 21;
+            const int64_t size = (count * int64_t(sizeof(float)) + page - 1) / page * page;
+            std::free(numbers_);
+            numbers_ = static_cast<float*>(std::aligned_alloc(page, size));
+            count_ = numbers_ ? size / int64_t(sizeof(float)) : 0;
+#ifdef MADV_HUGEPAGE
+            if (numbers_) madvise(numbers_, size, MADV_HUGEPAGE);
+#endif
+        }
+        return numbers_;
+    }
+    // Gives back what would be too much to keep for the next call.
+    void give_back() {
+        constexpr int64_t most_kept = 3 << 20;
+        if (count_ <= most_kept) return;
+        std::free(numbers_);
+        numbers_ = nullptr, count_ = 0;
+    }
+
+  private:
+    float* numbers_ = nullptr;
+    int64_t count_ = 0;
+};
+
+// Each thread keeps its own from one call to the next: fresh pages cost more than what is done with them.
+thread_local Memory memory_of_thread;
+
+// The pairs of one document and head, sorted by sentence.
+struct Pairs {
+    std::vector<int64_t> begin;  // of each number's pairs [1 + N + 1]
+    std::vector<int32_t> pair;   // query * C + choice
+
+    Pairs(const Plan& plan, int64_t head) : begin(plan.num_numbers + 1), pair() {
+        const int64_t count = plan.num_queries * plan.num_choices;
+        const int64_t* numbers = plan.numbers + head * count;
+        for (int64_t place = 0; place < count; ++place) ++begin[numbers[place] + 1];
+        for (int64_t number = 0; number < plan.num_numbers; ++number) begin[number + 1] += begin[number];
+        pair.resize(count);
+        std::vector<int64_t> next(begin.begin(), begin.end() - 1);
+        for (int64_t place = 0; place < count; ++place) pair[next[numbers[place]]++] = int32_t(place);
+    }
+};
+
+// Up to PIECE words of one sentence, and the queries that read them.
+struct Piece {
+    int64_t count;                // its words
+    int64_t index[PIECE];         // of each among the document's keys
+    int64_t first_pair, end_pair;
+};
+
+// Calls use(piece) for all pieces of all sentences of a document and head that somebody reads.
+template <typename Use>
+void for_each_piece(const Plan& plan, int64_t head, const Pairs& pairs, Use use) {
+    const int64_t document = head / plan.num_heads;
+    for (int64_t number = 1; number < plan.num_numbers; ++number) {
+        const int64_t rank = plan.rank[document * plan.num_numbers + number];
+        if (pairs.begin[number] == pairs.begin[number + 1] || rank >= plan.batch_size * plan.num_numbers) continue;
+        for (int64_t first = 0; first < plan.length[rank]; first += PIECE) {
+            Piece piece;
+            piece.count = std::min(PIECE, plan.length[rank] - first);
+            for (int64_t word = 0; word < piece.count; ++word)
+                piece.index[word] = plan.keys[plan.start[rank] + first + word] - document * plan.num_keys;
+            piece.first_pair = pairs.begin[number];
+            piece.end_pair = pairs.begin[number + 1];
+            use(piece);
+        }
+    }
+}
+
+}  // namespace

@@ -1,0 +1,187 @@
+// Copyright 2026 The hier_nmt Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Products of tiles of bfloat16 numbers (AMX), which are exact and summed in float32. E head width, a multiple of 32.
+
+#pragma once
+
+#if defined(__AMX_BF16__) && defined(__AVX512BF16__) && defined(__AVX512BW__) && defined(__linux__)
+#define HAS_TILES
+
+#include <immintrin.h>
+
+#include "vectors.h"
+
+namespace {
+
+typedef uint16_t BFloat16;  // its bits
+
+constexpr int64_t TILE_ROWS = 16;                  // rows of a tile, and float32 numbers of one
+constexpr int64_t TILE_NUMBERS = 32;               // bfloat16 numbers of a row of a tile
+constexpr int64_t TILE_PAIRS = TILE_ROWS * LANES;  // pairs of bfloat16 numbers of a tile
+static_assert(TILE_ROWS == LANES && TILE_NUMBERS == PIECE);
+
+// The tiles of this thread, all of 16 rows of 64 bytes. In the end they are as somebody else had set them up before.
+class Tiles {
+  public:
+    Tiles() {
+        alignas(64) uint8_t all_of_one_size[64] = {1};  // the first palette
+        for (int tile = 0; tile < 8; ++tile) {
+            all_of_one_size[16 + 2 * tile] = 64;  // bytes of a row
+            all_of_one_size[48 + tile] = TILE_ROWS;
+        }
+        _tile_storeconfig(before_);
+        _tile_loadconfig(all_of_one_size);
+    }
+    Tiles(const Tiles&) = delete;
+    ~Tiles() { _tile_loadconfig(before_); }
+
+  private:
+    alignas(64) uint8_t before_[64];
+};
+
+// What was written before is in memory when tiles are loaded.
+inline void finish_writing() { __asm__ volatile("" ::: "memory"); }
+
+// The bits of 16 numbers as integers.
+inline __m512i widen(const BFloat16* from) {
+    return _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)));
+}
+
+inline void narrow(BFloat16* to, Vector numbers) {
+    const __m256bh bits = _mm512_cvtneps_pbh(__m512(numbers));
+    std::memcpy(to, &bits, sizeof(bits));
+}
+
+inline Vector pick(Vector left, const int32_t* lanes, Vector right) {
+    return Vector(_mm512_permutex2var_ps(__m512(left), _mm512_load_si512(lanes), __m512(right)));
+}
+
+// Lanes of two vectors, those of the second from 16 on.
+struct Lanes {
+    alignas(64) int32_t first[LANES] = {}, second[LANES] = {};
+};
+
+// For the transposition: groups of S lanes change places with those of the vector S behind.
+template <int S>
+constexpr Lanes exchanged_groups() {
+    Lanes lanes;
+    for (int lane = 0; lane < LANES; ++lane) {
+        lanes.first[lane] = lane & S ? lane - S + int(LANES) : lane;
+        lanes.second[lane] = lanes.first[lane] + S;
+    }
+    return lanes;
+}
+
+// For sums and the like: neighbouring groups of S lanes, of both vectors in turn.
+template <int S>
+constexpr Lanes neighbouring_groups() {
+    Lanes lanes;
+    for (int lane = 0; lane < LANES; ++lane) {
+        const int group = lane / S;
+        lanes.first[lane] = (group / 2 * 2) * S + lane % S + (group % 2) * int(LANES);
+        lanes.second[lane] = lanes.first[lane] + S;
+    }
+    return lanes;
+}
+
+// One step of the transposition of 16 vectors.
+template <int S>
+inline void exchange_groups(Vector* vectors) {
+    static constexpr Lanes lanes = exchanged_groups<S>();
+    for (int place = 0; place < LANES; ++place) {
+        if (place & S) continue;
+        const Vector left = vectors[place], right = vectors[place + S];
+        vectors[place] = pick(left, lanes.first, right), vectors[place + S] = pick(left, lanes.second, right);
+    }
+}
+
+// The states [PIECE][E] of `count` words as the right factors of products with rows of E numbers, zeros behind the
+// last: tiles [E / 32][2], the second of the words from the 17th on, of the words' pairs of neighbouring numbers
+// [16][words].
+inline void arrange_columns(uint32_t* tiles, const BFloat16* const* words, int64_t count, int64_t width) {
+    for (int64_t place = 0; place < width; place += TILE_NUMBERS)
+        for (int64_t first = 0; first < PIECE; first += LANES, tiles += TILE_PAIRS) {
+            Vector pairs[LANES] = {};
+            for (int64_t word = first; word < std::min(first + LANES, count); ++word)
+                std::memcpy(&pairs[word - first], words[word] + place, sizeof(Vector));
+            exchange_groups<8>(pairs);
+            exchange_groups<4>(pairs);
+            exchange_groups<2>(pairs);
+            exchange_groups<1>(pairs);
+            std::memcpy(tiles, pairs, sizeof(pairs));
+        }
+}
+
+// The same as the right factors of products with weights of the words: tiles [E / 16] of the pairs of neighbouring
+// words' numbers [16][numbers].
+inline void arrange_rows(uint32_t* tiles, const BFloat16* const* words, int64_t count, int64_t width) {
+    for (int64_t place = 0; place < width; place += LANES)
+        for (int64_t word = 0; word < PIECE; word += 2, tiles += LANES) {
+            __m512i pair = _mm512_setzero_si512();
+            if (word < count) pair = widen(words[word] + place);
+            if (word + 1 < count) pair = _mm512_or_si512(pair, _mm512_slli_epi32(widen(words[word + 1] + place), 16));
+            std::memcpy(tiles, &pair, sizeof(pair));
+        }
+}
+
+// Products of 16 rows of E numbers, `step` apart, with a piece's columns: float32 numbers [16][PIECE], `length` apart.
+inline void multiply_with_columns(const BFloat16* rows, int64_t step, const uint32_t* columns, int64_t width,
+                                  float* products, int64_t length) {
+    finish_writing();
+    _tile_zero(0);
+    _tile_zero(1);
+    for (int64_t place = 0; place < width; place += TILE_NUMBERS, columns += 2 * TILE_PAIRS) {
+        _tile_loadd(2, rows + place, step * sizeof(BFloat16));
+        _tile_loadd(3, columns, LANES * sizeof(uint32_t));
+        _tile_loadd(4, columns + TILE_PAIRS, LANES * sizeof(uint32_t));
+        _tile_dpbf16ps(0, 2, 3);
+        _tile_dpbf16ps(1, 2, 4);
+    }
+    _tile_stored(0, products, length * sizeof(float));
+    _tile_stored(1, products + LANES, length * sizeof(float));
+}
+
+// Products of 16 rows of weights [16][PIECE] with a piece's rows of E numbers: float32 numbers [16][E].
+inline void multiply_with_rows(const BFloat16* weights, const uint32_t* rows, int64_t width, float* products) {
+    finish_writing();
+    _tile_loadd(2, weights, PIECE * sizeof(BFloat16));
+    for (int64_t place = 0; place < width; place += 2 * LANES, rows += 2 * TILE_PAIRS) {
+        _tile_zero(0);
+        _tile_zero(1);
+        _tile_loadd(3, rows, LANES * sizeof(uint32_t));
+        _tile_loadd(4, rows + TILE_PAIRS, LANES * sizeof(uint32_t));
+        _tile_dpbf16ps(0, 2, 3);
+        _tile_dpbf16ps(1, 2, 4);
+        _tile_stored(0, products + place, width * sizeof(float));
+        _tile_stored(1, products + place + LANES, width * sizeof(float));
+    }
+}
+
+// Halves the number of vectors: of each two, neighbouring groups of S lanes are combined, and stand in turn.
+template <int S, typename Combine>
+inline void combine_groups(Vector* vectors, int count, Combine combine) {
+    static constexpr Lanes lanes = neighbouring_groups<S>();
+    for (int place = 0; place < count / 2; ++place) {
+        const Vector left = vectors[place], right = vectors[place + count / 2];
+        vectors[place] = combine(pick(left, lanes.first, right), pick(left, lanes.second, right));
+    }
+}
+
+// Each lane: what all lanes of one of 16 vectors combine to, which are overwritten.
+template <typename Combine>
+inline Vector combine_lanes(Vector* vectors, Combine combine) {
+    combine_groups<8>(vectors, 16, combine);
+    combine_groups<4>(vectors, 8, combine);
+    combine_groups<2>(vectors, 4, combine);
+    combine_groups<1>(vectors, 2, combine);
+    return vectors[0];
+}
+
+inline Vector gather(const float* from, Integers places) {
+    return Vector(_mm512_i32gather_ps(__m512i(places), from, sizeof(float)));
+}
+
+}  // namespace
+
+#endif

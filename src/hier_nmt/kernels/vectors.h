@@ -1,0 +1,134 @@
+// Copyright 2026 The hier_nmt Authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Vectors of 16 numbers, and products of small matrices of them. E head width, a multiple of 16.
+
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <new>
+#include <vector>
+
+namespace {
+
+constexpr int64_t LANES = 16;        // numbers of a vector
+constexpr int64_t PIECE = 2 * LANES;  // words of a sentence that are multiplied at one time
+constexpr int64_t ROWS = 8;           // queries that are multiplied at one time
+constexpr float INFINITE = std::numeric_limits<float>::infinity();
+
+typedef float Vector __attribute__((vector_size(64)));
+typedef int32_t Integers __attribute__((vector_size(64)));
+
+// Memory that begins with a cache line, so that no vector lies in two of them.
+template <typename Number>
+struct CacheLines {
+    typedef Number value_type;
+    static constexpr std::align_val_t line{64};
+
+    CacheLines() = default;
+    template <typename Other>
+    CacheLines(const CacheLines<Other>&) {}
+    Number* allocate(size_t count) { return static_cast<Number*>(::operator new(count * sizeof(Number), line)); }
+    void deallocate(Number* numbers, size_t) { ::operator delete(numbers, line); }
+    friend bool operator==(CacheLines, CacheLines) { return true; }
+    friend bool operator!=(CacheLines, CacheLines) { return false; }
+};
+
+template <typename Number>
+using Numbers = std::vector<Number, CacheLines<Number>>;
+
+inline Vector load(const float* from) {
+    Vector vector;
+    std::memcpy(&vector, from, sizeof(vector));
+    return vector;
+}
+
+inline void store(float* to, Vector vector) { std::memcpy(to, &vector, sizeof(vector)); }
+
+inline Vector broadcast(float number) { return number - Vector{}; }
+
+// The lanes in an order in which each of the first `half` meets the one that is `half` behind it.
+template <typename Lanes>
+inline Lanes folded(Lanes lanes, int half) {
+    switch (half) {
+        case 8: return __builtin_shufflevector(lanes, lanes, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7);
+        case 4: return __builtin_shufflevector(lanes, lanes, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11);
+        case 2: return __builtin_shufflevector(lanes, lanes, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13);
+        default: return __builtin_shufflevector(lanes, lanes, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14);
+    }
+}
+
+inline Vector larger(Vector left, Vector right) { return left > right ? left : right; }
+
+inline float largest(Vector vector) {
+    for (int half = LANES / 2; half; half /= 2) vector = larger(vector, folded(vector, half));
+    return vector[0];
+}
+
+inline float sum(Vector vector) {
+    for (int half = LANES / 2; half; half /= 2) vector += folded(vector, half);
+    return vector[0];
+}
+
+inline int32_t smallest(Integers integers) {
+    for (int half = LANES / 2; half; half /= 2) {
+        const Integers others = folded(integers, half);
+        integers = integers < others ? integers : others;
+    }
+    return integers[0];
+}
+
+// exp(x) for x <= 0 with a relative error of about 1e-7; exactly 0 where the result is below the normal numbers.
+inline Vector exponential(Vector x) {
+    const Vector bounded = x < -87.0f ? broadcast(-87.0f) : x;
+    const float rounder = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer
+    const Vector power = (bounded * 1.44269504f + rounder) - rounder;
+    const Vector rest = (bounded - power * 0.693359375f) + power * 2.12194440e-4f;
+    Vector series = broadcast(1.0f / 5040.0f);
+    series = series * rest + 1.0f / 720.0f;
+    series = series * rest + 1.0f / 120.0f;
+    series = series * rest + 1.0f / 24.0f;
+    series = series * rest + 1.0f / 6.0f;
+    series = series * rest + 0.5f;
+    series = series * rest + 1.0f;
+    series = series * rest + 1.0f;
+    const Integers exponent = (__builtin_convertvector(power, Integers) + 127) << 23;
+    Vector scale;
+    std::memcpy(&scale, &exponent, sizeof(scale));
+    return x < -87.0f ? Vector{} : series * scale;
+}
+
+// Products [ROWS][V * LANES] of the rows of E numbers with a matrix [E][PIECE].
+template <int V>
+inline void multiply_columns(const float* const* rows, const float* matrix, int64_t width, Vector (*products)[2]) {
+    Vector totals[ROWS][V] = {};
+    for (int64_t place = 0; place < width; ++place) {
+        Vector column[V];
+        for (int part = 0; part < V; ++part) column[part] = load(matrix + place * PIECE + part * LANES);
+        for (int row = 0; row < ROWS; ++row)
+            for (int part = 0; part < V; ++part) totals[row][part] += rows[row][place] * column[part];
+    }
+    for (int row = 0; row < ROWS; ++row)
+        for (int part = 0; part < V; ++part) products[row][part] = totals[row][part];
+}
+
+
+// The words' states as columns [width][PIECE], zeros behind the last.
+inline void transpose(float* columns, const float* const* words, int64_t count, int64_t width) {
+    for (int64_t place = 0; place < width; ++place) {
+        for (int64_t word = 0; word < count; ++word) columns[place * PIECE + word] = words[word][place];
+        for (int64_t word = count; word < PIECE; ++word) columns[place * PIECE + word] = 0.0f;
+    }
+}
+
+inline float product(const float* left, const float* right, int64_t width) {
+    Vector total = {};
+    for (int64_t place = 0; place < width; place += LANES) total += load(left + place) * load(right + place);
+    return sum(total);
+}
+
+}  // namespace
