@@ -39,7 +39,7 @@ struct Beam {
     std::vector<float> scores;
     std::vector<int32_t> ranks;
 
-    explicit Beam(int64_t t) : nodes(t), children(2 * t), scores(2 * t + LANES), ranks(2 * t + LANES) {}
+    explicit Beam(int64_t t) : nodes(t + 1), children(2 * t), scores(2 * t + LANES), ranks(2 * t + LANES) {}
 };
 
 // Goes down one level: of the children of the kept nodes that exist the t best stay, of equal ones the first.
@@ -62,7 +62,7 @@ void descend(Beam& beam, const float* query, const float* keys, const uint8_t* m
         const Vector sums = sums_of(products);
         std::memcpy(scores + first, &sums, 8 * sizeof(float));
     }
-    for (int64_t place = 0; place < count; ++place)
+    for (int64_t place = 0; place < count && own_node >= 0; ++place)
         if (beam.children[place] == own_node) scores[place] = INFINITE;
     for (int64_t first = 0; first < count && count > t; first += LANES) {
         // How many are better than each, or as good and before it.
@@ -76,8 +76,10 @@ void descend(Beam& beam, const float* query, const float* keys, const uint8_t* m
         std::memcpy(ranks + first, &rank, sizeof(rank));
     }
     beam.count = 0;
-    for (int64_t place = 0; place < count && beam.count < t; ++place)
-        if (count <= t || ranks[place] < t) beam.nodes[beam.count++] = beam.children[place];
+    for (int64_t place = 0; place < count; ++place) {
+        beam.nodes[beam.count] = beam.children[place];  // without a branch, which nobody could foresee
+        beam.count += count <= t || ranks[place] < t;
+    }
 }
 
 }  // namespace
