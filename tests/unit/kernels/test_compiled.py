@@ -114,6 +114,39 @@ def test_a_long_document_whose_states_are_put_side_by_side(options, dtype):
     assert_equal(fast, slow, leaves, doubles, TOLERANCES[dtype])
 
 
+@pytest.mark.parametrize(
+    ("dtype", "width", "dropout", "uses_tiles"),
+    [
+        (torch.bfloat16, 64, 0.0, True),
+        (torch.bfloat16, 64, 0.1, False),
+        (torch.bfloat16, 48, 0.0, False),
+        (torch.float16, 64, 0.0, False),
+        (torch.float32, 64, 0.0, False),
+    ],
+)
+def test_tiles_are_used_for_what_they_can_do(monkeypatch, dtype, width, dropout, uses_tiles):
+    class Recorder:
+        def __init__(self, library):
+            self.library, self.called = library, []
+
+        def __getattr__(self, name):
+            self.called.append(name)
+            return getattr(self.library, name)
+
+    uses_tiles, recorder = uses_tiles and compiled.has_tiles(), Recorder(compiled.library())
+    monkeypatch.setattr(compiled, "library", lambda: recorder)
+    states = [leaf.detach().to(dtype) for leaf in random_leaves(*[(1, 2, 6, width)] * 3)]
+    ids = torch.tensor([[1, 1, 2, 2, 3, 3]])
+    chosen = select_by_relevance(states[0], states[1][:, :, :3], torch.ones(1, 3, dtype=torch.bool), 2)
+    attend_selected_sentences(*states, ids, *chosen, dropout=dropout, kernel="grouped")
+    assert ("attend_forward_bfloat16" in recorder.called) == uses_tiles
+    # Nothing is dropped from a choice.
+    assert ("select_sentences_bfloat16" in recorder.called) == (uses_tiles or (dropout > 0 and compiled.has_tiles()))
+    before = len(recorder.called)
+    select_by_relevance(states[0], states[1], torch.ones(1, 6, dtype=torch.bool), 9)
+    assert recorder.called[before:] == ["select_sentences"]
+
+
 def test_tiles_leave_the_work_of_others_alone():
     matrices = torch.randn(64, 64, dtype=torch.bfloat16), torch.randn(64, 64, dtype=torch.bfloat16)
     states = [leaf.detach().to(torch.bfloat16) for leaf in random_leaves(*[(1, 2, 40, 64)] * 3)]
