@@ -197,7 +197,7 @@ class CompiledAttention(torch.autograd.Function):
         if with_tiles:
             dtype, attend = torch.bfloat16, library().attend_forward_bfloat16
         output = torch.empty_like(inputs[0], dtype=dtype)
-        normaliser = torch.empty(output.shape[:3])
+        normaliser = output.new_empty(output.shape[:3], dtype=torch.float32)
         plan = make_plan(query, key, numbers, words, query_positions, scaling, dropout)
         states = [*(some.to(dtype) for some in inputs[:3]), inputs[3].float(), output, normaliser]
         attend(ctypes.byref(plan), *map(as_pointer, states), torch.get_num_threads())
@@ -242,7 +242,7 @@ def search_all(
         name, query, key = "select_sentences", query.float(), key.float()
     states = [query.contiguous(), key.contiguous(), as_bytes(sentence_mask)]
     limits = [None if limit is None else limit.contiguous() for limit in (own_sentence_ids, num_choosable)]
-    scores = torch.empty(batch_size, num_heads, num_queries, t)
+    scores = query.new_empty(batch_size, num_heads, num_queries, t, dtype=torch.float32)
     indices = torch.empty_like(scores, dtype=torch.int64)
     sizes = (batch_size, num_heads, num_queries, key.shape[2], width, t)
     call(name, sizes, [*states, *limits, indices, scores])
@@ -260,8 +260,8 @@ def search_tree(
     batch_size, num_heads, num_queries, width = query.shape
     query, all_keys, all_masks = query.contiguous(), torch.cat(list(keys), dim=2), as_bytes(torch.cat(list(masks), 1))
     own_sentence_ids = None if own_sentence_ids is None else own_sentence_ids.contiguous()
-    first_node = torch.tensor([0, *(mask.shape[1] for mask in masks)]).cumsum(0)
-    leaves = torch.empty(batch_size, num_heads, num_queries, t, dtype=torch.int64)
+    first_node = torch.tensor([0, *(mask.shape[1] for mask in masks)], device=query.device).cumsum(0)
+    leaves = query.new_empty(batch_size, num_heads, num_queries, t, dtype=torch.int64)
     is_kept = torch.empty_like(leaves, dtype=torch.bool)
     tree = Tree(
         batch_size, num_heads, num_queries, width, all_keys.shape[2], len(masks), start_level(masks, t), t,

@@ -147,6 +147,27 @@ def test_tiles_are_used_for_what_they_can_do(monkeypatch, dtype, width, dropout,
     assert recorder.called[before:] == ["select_sentences"]
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_the_type_and_device_that_new_tensors_have_change_nothing(dtype):
+    states = [leaf.detach().to(dtype) for leaf in random_leaves(*[(1, 2, 8, 64)] * 3)]
+    ids, mask = torch.arange(8)[None] // 2 + 1, torch.ones(1, 4, dtype=torch.bool)
+
+    def run() -> tuple[torch.Tensor, ...]:
+        chosen = select_by_relevance(states[0], states[1][:, :, :4], mask, 2)
+        levels = [states[1][:, :, :size] for size in (4, 2, 1)]
+        of_tree = traverse_tree(states[0], levels, [mask[:, : level.shape[2]] for level in levels], 2)
+        return attend_selected_sentences(*states, ids, *chosen, kernel="grouped"), *chosen, *of_tree
+
+    expected = run()
+    torch.set_default_dtype(torch.float64)
+    try:
+        with torch.device("meta"):
+            found = run()
+    finally:
+        torch.set_default_dtype(torch.float32)
+    torch.testing.assert_close(found, expected, rtol=0, atol=0)
+
+
 def test_tiles_leave_the_work_of_others_alone():
     matrices = torch.randn(64, 64, dtype=torch.bfloat16), torch.randn(64, 64, dtype=torch.bfloat16)
     states = [leaf.detach().to(torch.bfloat16) for leaf in random_leaves(*[(1, 2, 40, 64)] * 3)]
