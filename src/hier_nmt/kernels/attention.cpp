@@ -136,6 +136,13 @@ class QueryStates {
             std::copy_n(states[state] + place * step, width_, rows + place * width_);
     }
 
+    // Tells the processor early that the states of a query are needed.
+    void fetch(int64_t query) const {
+        for (int state = 0; state < S; ++state)
+            for (int64_t place = 0; place < width_; place += LANES)
+                __builtin_prefetch(states[state] + query * step + place, 1);
+    }
+
   private:
     void locate(int state, const float* rows) {
         states[state] = memory_ ? memory_ + state * width_ : const_cast<float*>(rows);
@@ -150,12 +157,17 @@ struct Block {
     int64_t count;
     int32_t pair[ROWS], query[ROWS];
 
-    Block(const Plan& plan, const Pairs& pairs, const Piece& piece, int64_t first) {
+    template <typename States>
+    Block(const Plan& plan, const Pairs& pairs, const Piece& piece, int64_t first, const States& of_queries) {
+        const uint32_t num_choices = uint32_t(plan.num_choices);
         count = std::min(ROWS, piece.end_pair - first);
         for (int64_t row = 0; row < ROWS; ++row) {
             pair[row] = pairs.pair[first + std::min(row, count - 1)];  // the last ones are not looked at
-            query[row] = int32_t(pair[row] / plan.num_choices);
+            query[row] = int32_t(uint32_t(pair[row]) / num_choices);
         }
+        const int64_t next = first + count;
+        for (int64_t ahead = next; ahead < std::min<int64_t>(next + ROWS, pairs.pair.size()); ++ahead)
+            of_queries.fetch(uint32_t(pairs.pair[ahead]) / num_choices);
     }
 };
 
@@ -204,7 +216,7 @@ void attend_head(const Plan& plan, int64_t head, const float* query, const float
         transpose(columns.data(), keys, piece.count, width);
         const int64_t num_parts = piece.count > LANES ? 2 : 1;
         for (int64_t first = piece.first_pair; first < piece.end_pair; first += ROWS) {
-            const Block block(plan, pairs, piece, first);
+            const Block block(plan, pairs, piece, first, of_queries);
             Vector logits[ROWS][2];
             logits_of(plan, piece, block, of_queries.states[0], step, columns.data(), logits);
             float factors[ROWS], weights[ROWS][PIECE], *outputs[ROWS];
@@ -281,7 +293,7 @@ void head_gradients(const Plan& plan, int64_t head, States states, Gradients gra
         std::fill(value_sums.begin(), value_sums.end(), 0.0f);
         const int64_t num_parts = piece.count > LANES ? 2 : 1;
         for (int64_t first = piece.first_pair; first < piece.end_pair; first += ROWS) {
-            const Block block(plan, pairs, piece, first);
+            const Block block(plan, pairs, piece, first, side_by_side);
             const float *queries[ROWS], *grads_of[ROWS];
             float* query_grads[ROWS];
             for (int64_t row = 0; row < ROWS; ++row) {
