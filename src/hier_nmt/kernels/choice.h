@@ -5,6 +5,8 @@
 
 #pragma once
 
+#include <numeric>
+
 #include "vectors.h"
 
 namespace {
@@ -58,6 +60,41 @@ struct Choice {
             if (sentence_mask[sentence]) numbers[sentence] = 0.0f;
         return numbers;
     }
+};
+
+// The keys of the sentences that may be chosen, less their mean, which adds the same to all products of a query.
+struct CentredKeys {
+    Numbers<float> rows;      // [pieces * PIECE][E], zeros for other sentences
+    float whole_norm = 0.0f;  // the largest length of a key, and the mean's; no number if one of the keys is none
+
+    explicit CentredKeys(const Choice<float>& choice) : rows(choice.num_pieces() * PIECE * choice.width, 0.0f) {
+        const int64_t width = choice.width;
+        Numbers<float> mean(width, 0.0f);
+        int64_t count = 0;
+        for (int64_t sentence = 0; sentence < choice.num_sentences; ++sentence) {
+            if (!choice.sentence_mask[sentence]) continue;
+            const float* key = choice.key + sentence * width;
+            for (int64_t place = 0; place < width; ++place) mean[place] += key[place];
+            whole_norm = std::max(whole_norm, length_of(key, width));
+            ++count;
+        }
+        for (float& number : mean) number /= float(std::max<int64_t>(count, 1));
+        for (int64_t sentence = 0; sentence < choice.num_sentences; ++sentence)
+            for (int64_t place = 0; choice.sentence_mask[sentence] && place < width; ++place)
+                rows[sentence * width + place] = choice.key[sentence * width + place] - mean[place];
+        whole_norm += length_of(mean.data(), width);
+    }
+};
+
+// A head's queries for which products that are not exact do not tell the best sentences.
+struct Undecided {
+    std::vector<int64_t> places;
+
+    void add(int64_t begin, int64_t end) {
+        for (int64_t place = begin; place < end; ++place) places.push_back(place);
+    }
+    // Whether they are most of those seen so far, so that such products are not worth their time.
+    bool are_too_many(int64_t num_seen) const { return num_seen >= 64 && 2 * int64_t(places.size()) > num_seen; }
 };
 
 // Has choose(choice) choose for each head. The t best sentences of each query and their relevance: indices and scores

@@ -7,9 +7,10 @@
     use_compiled_attention()
 
 From then on `attention_kernel` "auto" and "grouped" use it on the processor, forward and backward, for float32 and, by
-way of float32, for half types; head widths must be multiples of 16. In bfloat16, where the processor multiplies tiles
-of matrices (AMX), it does so in the forward pass without dropout, for head widths that are multiples of 32. Setting the
-environment variable HIER_NMT_COMPILED_ATTENTION=1 does the same when the package is imported. Nothing needs it.
+way of float32, for half types; head widths must be multiples of 16. Where the processor multiplies tiles of matrices
+(AMX), it does so for head widths that are multiples of 32: to choose sentences, and in bfloat16 in the forward pass
+without dropout. Setting the environment variable HIER_NMT_COMPILED_ATTENTION=1 does the same when the package is
+imported. Nothing needs it.
 
 Dimensions: B batch, H heads, Q queries, K keys, N sentences, E head width, C sentences read per query, t selected.
 """
@@ -43,12 +44,12 @@ FUNCTIONS = (
     "relevance_gradients",
 )
 # These are in the library where the compiler knew of the processor's matrix tiles.
-FUNCTIONS_WITH_TILES = ("attend_forward_bfloat16", "select_sentences_bfloat16")
+FUNCTIONS_WITH_TILES = ("attend_forward_bfloat16", "select_sentences_bfloat16", "select_sentences_tiles")
 DTYPES = (torch.float32, torch.bfloat16, torch.float16)
 # Numbers of a vector in the compiled code.
 LANES = 16
-# Bfloat16 numbers of a row of a tile, and up to how many sentences are chosen with tiles.
-TILE_NUMBERS, MAX_CHOICES_WITH_TILES = 32, 8
+# Bfloat16 numbers of a row of a tile; how many sentences are chosen with tiles, and in float32 by how many queries.
+TILE_NUMBERS, MAX_CHOICES_WITH_TILES, MIN_QUERIES_WITH_TILES = 32, 8, 64
 
 
 def use_compiled_attention() -> None:
@@ -239,7 +240,9 @@ def search_all(
     batch_size, num_heads, num_queries, width = query.shape
     name = "select_sentences_bfloat16"
     if t > MAX_CHOICES_WITH_TILES or not uses_tiles(query, key):
-        name, query, key = "select_sentences", query.float(), key.float()
+        query, key = query.float(), key.float()
+        can_split = t <= MAX_CHOICES_WITH_TILES and num_queries >= MIN_QUERIES_WITH_TILES and width % TILE_NUMBERS == 0
+        name = "select_sentences_tiles" if can_split and has_tiles() else "select_sentences"
     states = [query.contiguous(), key.contiguous(), as_bytes(sentence_mask)]
     limits = [None if limit is None else limit.contiguous() for limit in (own_sentence_ids, num_choosable)]
     scores = query.new_empty(batch_size, num_heads, num_queries, t, dtype=torch.float32)

@@ -6,9 +6,7 @@
 //
 // Each (document, head) is the work of one thread. Dimensions as in choice.h.
 
-#include <numeric>
-
-#include "choice.h"
+#include "choice_by_products.h"
 
 #if defined(__AVX512VNNI__) && defined(__AVX512F__)
 #define HAS_BYTE_PRODUCTS
@@ -16,65 +14,6 @@
 #endif
 
 namespace {
-
-constexpr int64_t TILE = 64;  // queries that choose their sentences at one time
-
-// The T best scores [length], the best first, and of equal ones the first: minus infinity and 0 where there are fewer.
-// Each lane keeps its own T best, which are merged in the end.
-template <int T>
-void best_of(const float* of_row, int64_t length, int64_t* indices, float* scores) {
-    BestOfLanes<T> lanes;
-    Integers here;
-    for (int lane = 0; lane < LANES; ++lane) here[lane] = lane;
-    for (int64_t first = 0; first < length; first += LANES, here += int32_t(LANES))
-        lanes.add(load(of_row + first), here);
-    Vector(&best)[T] = lanes.best;
-    Integers(&at)[T] = lanes.at;
-    for (int found = 0; found < T; ++found) {
-        const float most = largest(best[0]);
-        const Integers is_most = best[0] == most;
-        const int32_t index = smallest(is_most ? at[0] : Integers{} + INT32_MAX);
-        scores[found] = most, indices[found] = most > -INFINITE ? index : 0;
-        const Integers is_taken = is_most & (at[0] == index);
-        for (int place = 0; place + 1 < T; ++place) {
-            best[place] = is_taken ? best[place + 1] : best[place];
-            at[place] = is_taken ? at[place + 1] : at[place];
-        }
-        best[T - 1] = is_taken ? broadcast(-INFINITE) : best[T - 1];
-    }
-}
-
-// The same for any number t.
-void best_of_many(const float* of_row, int64_t length, int64_t t, int64_t* indices, float* scores) {
-    std::vector<int64_t> order(length);
-    for (int64_t index = 0; index < length; ++index) order[index] = index;
-    const int64_t count = std::min(t, length);
-    std::partial_sort(order.begin(), order.begin() + count, order.end(), [&](int64_t left, int64_t right) {
-        return of_row[left] > of_row[right] || (of_row[left] == of_row[right] && left < right);
-    });
-    for (int64_t place = 0; place < t; ++place) {
-        scores[place] = place < count ? of_row[order[place]] : -INFINITE;
-        indices[place] = scores[place] > -INFINITE ? order[place] : 0;
-    }
-}
-
-// The t best of scores [length], a multiple of LANES; the own sentence, if it may be chosen, before all others.
-void select_best(float* of_row, int64_t length, int64_t own_index, int64_t t, int64_t* indices, float* scores) {
-    const float own_score = own_index >= 0 && own_index < length ? of_row[own_index] : -INFINITE;
-    if (own_score > -INFINITE) of_row[own_index] = INFINITE;
-    switch (t) {
-        case 1: best_of<1>(of_row, length, indices, scores); break;
-        case 2: best_of<2>(of_row, length, indices, scores); break;
-        case 3: best_of<3>(of_row, length, indices, scores); break;
-        case 4: best_of<4>(of_row, length, indices, scores); break;
-        case 5: best_of<5>(of_row, length, indices, scores); break;
-        case 6: best_of<6>(of_row, length, indices, scores); break;
-        case 7: best_of<7>(of_row, length, indices, scores); break;
-        case 8: best_of<8>(of_row, length, indices, scores); break;
-        default: best_of_many(of_row, length, t, indices, scores);
-    }
-    if (own_score > -INFINITE) scores[0] = own_score;
-}
 
 #ifdef HAS_BYTE_PRODUCTS
 
@@ -88,7 +27,7 @@ struct Rounded {
     float error;  // length of what rounding took away
 
     Rounded(const float* numbers, int64_t width, int8_t* multiples) {
-        Vector most = {}, squares = {}, lost = {};
+        Vector most = {}, lost = {};
         for (int64_t place = 0; place < width; place += LANES)
             most = larger(most, larger(load(numbers + place), -load(numbers + place)));
         scale = largest(most) / 127.0f;
@@ -100,46 +39,33 @@ struct Rounded {
             const __m512i whole = _mm512_cvtps_epi32(some * factor);
             _mm_storeu_si128(reinterpret_cast<__m128i*>(multiples + place), _mm512_cvtsepi32_epi8(whole));
             const Vector rest = some - Vector(_mm512_cvtepi32_ps(whole)) * scale;
-            squares += some * some, lost += rest * rest;
+            lost += rest * rest;
         }
-        norm = std::sqrt(sum(squares)), error = std::sqrt(sum(lost));
+        norm = length_of(numbers, width), error = std::sqrt(sum(lost));
     }
 };
 
-// The sentences' keys, rounded, less their mean, which adds the same to all products of a query.
+// The sentences' keys, less their mean and rounded.
 struct RoundedKeys {
     Numbers<uint8_t> bytes;  // [pieces][E / 4][PIECE][4], each 128 more than the multiple
     Numbers<float> scales;   // [pieces * PIECE]
     float norm = 0.0f, error = 0.0f;  // the largest of a key less the mean
-    float whole_norm = 0.0f;          // the largest of a key, and the mean's
+    float whole_norm;                 // see `CentredKeys`
 
     explicit RoundedKeys(const Choice<float>& choice)
         : bytes(choice.num_pieces() * PIECE * choice.width, 128), scales(choice.num_pieces() * PIECE, 0.0f) {
         const int64_t width = choice.width;
-        Numbers<float> mean(width, 0.0f), centred(width);
+        const CentredKeys centred(choice);
+        whole_norm = centred.whole_norm;
         Numbers<int8_t> multiples(width);
-        int64_t count = 0;
         for (int64_t sentence = 0; sentence < choice.num_sentences; ++sentence) {
-            if (!choice.sentence_mask[sentence]) continue;
-            ++count;
-            for (int64_t place = 0; place < width; ++place) mean[place] += choice.key[sentence * width + place];
-        }
-        for (float& number : mean) number /= float(std::max<int64_t>(count, 1));
-        for (int64_t sentence = 0; sentence < choice.num_sentences; ++sentence) {
-            if (!choice.sentence_mask[sentence]) continue;
-            const float* key = choice.key + sentence * width;
-            for (int64_t place = 0; place < width; ++place) centred[place] = key[place] - mean[place];
-            const Rounded rounded(centred.data(), width, multiples.data());
+            const Rounded rounded(centred.rows.data() + sentence * width, width, multiples.data());
             scales[sentence] = rounded.scale;
-            // Written so that a length that is no number is taken: it rules nothing out.
-            norm = rounded.norm <= norm ? norm : rounded.norm;
-            error = rounded.error <= error ? error : rounded.error;
-            whole_norm = std::max(whole_norm, std::sqrt(std::inner_product(key, key + width, key, 0.0f)));
+            norm = std::max(norm, rounded.norm), error = std::max(error, rounded.error);
             uint8_t* to = bytes.data() + (sentence / PIECE * width / 4 * PIECE + sentence % PIECE) * 4;
             for (int64_t place = 0; place < width; ++place)
                 to[place / 4 * PIECE * 4 + place % 4] = uint8_t(multiples[place] + 128);
         }
-        whole_norm += std::sqrt(std::inner_product(mean.begin(), mean.end(), mean.begin(), 0.0f));
     }
 };
 
@@ -223,14 +149,17 @@ inline int64_t find_above(const float* numbers, int64_t count, float least, int3
     return found;
 }
 
-// Chooses for the queries from the first on, where there are many sentences. Products of numbers rounded to 8 bits
-// rule out the sentences that cannot be among the t best however rounding went; the others' true products decide.
-// Gives back the first query for which that does not rule out most of them, or the number of queries.
-int64_t select_by_rounded_products(const Choice<float>& choice) {
+// Chooses, where there are many sentences. Products of numbers rounded to 8 bits rule out the sentences that cannot be
+// among the t best however rounding went; the others' true products decide. Gives back the queries for which that does
+// not rule out most of them.
+Undecided select_by_rounded_products(const Choice<float>& choice) {
+    Undecided undecided;
     const int64_t length = choice.num_pieces() * PIECE, width = choice.width, t = choice.t;
     if (choice.num_sentences < MIN_ROUNDED_SENTENCES || choice.num_queries < MIN_ROUNDED_QUERIES ||
-        t > MAX_ROUNDED_CHOICES)
-        return 0;
+        t > MAX_ROUNDED_CHOICES) {
+        undecided.add(0, choice.num_queries);
+        return undecided;
+    }
     const Numbers<float> added = choice.added();
     const RoundedKeys keys(choice);
     RoundedQueries queries(width);
@@ -251,7 +180,10 @@ int64_t select_by_rounded_products(const Choice<float>& choice) {
             const float least = lower_bound(of_row, length, t) - 2.0f * queries.margins[row];
             int64_t num_candidates = find_above(of_row, choosable, least, candidates.data());
             while (num_candidates && candidates[num_candidates - 1] >= choosable) --num_candidates;
-            if (num_candidates > length / 8) return place;
+            if (num_candidates > length / 8) {
+                undecided.add(place, place + 1);
+                continue;
+            }
             const int64_t padded = (num_candidates + LANES - 1) / LANES * LANES;
             int64_t own_candidate = -1;
             for (int64_t candidate = 0; candidate < num_candidates; ++candidate) {
@@ -266,54 +198,23 @@ int64_t select_by_rounded_products(const Choice<float>& choice) {
             for (int64_t found = 0; found < t; ++found)
                 indices[found] = choice.scores[place * t + found] > -INFINITE ? candidates[indices[found]] : 0;
         }
+        if (undecided.are_too_many(first + count)) {
+            undecided.add(first + count, choice.num_queries);
+            break;
+        }
     }
-    return choice.num_queries;
+    return undecided;
 }
 
 #else
 
-int64_t select_by_rounded_products(const Choice<float>&) { return 0; }
+Undecided select_by_rounded_products(const Choice<float>& choice) {
+    Undecided undecided;
+    undecided.add(0, choice.num_queries);
+    return undecided;
+}
 
 #endif
-
-// Chooses for the queries from `begin` on.
-void select_by_products(const Choice<float>& choice, int64_t begin) {
-    const int64_t num_pieces = choice.num_pieces(), length = num_pieces * PIECE, width = choice.width;
-    const float scaling = choice.scaling();
-    const Numbers<float> added = choice.added();
-    Numbers<float> columns(width * length), tile_scores(TILE * length);
-    for (int64_t piece = 0; piece < num_pieces; ++piece) {
-        const float* sentences[PIECE];
-        const int64_t count = std::min(PIECE, choice.num_sentences - piece * PIECE);
-        for (int64_t sentence = 0; sentence < count; ++sentence)
-            sentences[sentence] = choice.key + (piece * PIECE + sentence) * width;
-        transpose(columns.data() + piece * width * PIECE, sentences, count, width);
-    }
-    for (int64_t first = begin; first < choice.num_queries; first += TILE) {
-        const int64_t count = std::min(TILE, choice.num_queries - first);
-        for (int64_t piece = 0; piece < num_pieces; ++piece)
-            for (int64_t block = 0; block < count; block += ROWS) {
-                const float* rows[ROWS];
-                for (int64_t row = 0; row < ROWS; ++row)
-                    rows[row] = choice.query + (first + std::min(block + row, count - 1)) * width;
-                Vector products[ROWS][2];
-                multiply_columns<2>(rows, columns.data() + piece * width * PIECE, width, products);
-                for (int64_t row = 0; row < ROWS; ++row)
-                    for (int64_t part = 0; part < 2; ++part) {
-                        const int64_t place = piece * PIECE + part * LANES;
-                        store(tile_scores.data() + (block + row) * length + place,
-                              products[row][part] * scaling + load(added.data() + place));
-                    }
-            }
-        for (int64_t row = 0; row < count; ++row) {
-            float* of_row = tile_scores.data() + row * length;
-            const int64_t place = first + row;
-            std::fill(of_row + choice.count_choosable(place), of_row + length, -INFINITE);
-            select_best(of_row, length, choice.own_index(place), choice.t, choice.indices + place * choice.t,
-                        choice.scores + place * choice.t);
-        }
-    }
-}
 
 }  // namespace
 
@@ -360,8 +261,7 @@ void select_sentences(int64_t batch_size, int64_t num_heads, int64_t num_queries
     const Choice<float> all{query, key, sentence_mask, own, num_choosable, num_queries, num_sentences,
                             width, t, indices, scores};
     choose_in_heads(all, batch_size, num_heads, num_threads, [](const Choice<float>& choice) {
-        const int64_t num_chosen = select_by_rounded_products(choice);
-        if (num_chosen < choice.num_queries) select_by_products(choice, num_chosen);
+        select_by_products(choice, select_by_rounded_products(choice));
     });
 }
 

@@ -104,7 +104,7 @@ inline void arrange_columns(uint32_t* tiles, const BFloat16* const* words, int64
         for (int64_t first = 0; first < PIECE; first += LANES, tiles += TILE_PAIRS) {
             Vector pairs[LANES] = {};
             for (int64_t word = first; word < std::min(first + LANES, count); ++word)
-                std::memcpy(&pairs[word - first], words[word] + place, sizeof(Vector));
+                pairs[word - first] = Vector(_mm512_loadu_ps(words[word] + place));
             exchange_groups<8>(pairs);
             exchange_groups<4>(pairs);
             exchange_groups<2>(pairs);
@@ -140,6 +140,29 @@ inline void multiply_with_columns(const BFloat16* rows, int64_t step, const uint
     }
     _tile_stored(0, products, length * sizeof(float));
     _tile_stored(1, products + LANES, length * sizeof(float));
+}
+
+// Products [PIECE][PIECE] of so many rows of E numbers with a piece's columns.
+inline void multiply_piece(const BFloat16* rows, const uint32_t* columns, int64_t width, float* products) {
+    finish_writing();
+    _tile_zero(0);
+    _tile_zero(1);
+    _tile_zero(2);
+    _tile_zero(3);
+    for (int64_t place = 0; place < width; place += TILE_NUMBERS, columns += 2 * TILE_PAIRS) {
+        _tile_loadd(4, rows + place, width * sizeof(BFloat16));
+        _tile_loadd(5, rows + TILE_ROWS * width + place, width * sizeof(BFloat16));
+        _tile_loadd(6, columns, LANES * sizeof(uint32_t));
+        _tile_loadd(7, columns + TILE_PAIRS, LANES * sizeof(uint32_t));
+        _tile_dpbf16ps(0, 4, 6);
+        _tile_dpbf16ps(1, 4, 7);
+        _tile_dpbf16ps(2, 5, 6);
+        _tile_dpbf16ps(3, 5, 7);
+    }
+    _tile_stored(0, products, PIECE * sizeof(float));
+    _tile_stored(1, products + LANES, PIECE * sizeof(float));
+    _tile_stored(2, products + TILE_ROWS * PIECE, PIECE * sizeof(float));
+    _tile_stored(3, products + TILE_ROWS * PIECE + LANES, PIECE * sizeof(float));
 }
 
 // Products of 16 rows of weights [16][PIECE] with a piece's rows of E numbers: float32 numbers [16][E].

@@ -131,4 +131,11 @@ inline float product(const float* left, const float* right, int64_t width) {
     return sum(total);
 }
 
+constexpr float TOO_SMALL = 1.1e-19f;  // squares of smaller numbers are none of float32's normal numbers
+
+// At least the length of numbers.
+inline float length_of(const float* numbers, int64_t width) {
+    return 1.001f * std::sqrt(product(numbers, numbers, width)) + float(width) * TOO_SMALL;
+}
+
 }  // namespace

@@ -145,6 +145,9 @@ def test_tiles_are_used_for_what_they_can_do(monkeypatch, dtype, width, dropout,
     before = len(recorder.called)
     select_by_relevance(states[0], states[1], torch.ones(1, 6, dtype=torch.bool), 9)
     assert recorder.called[before:] == ["select_sentences"]
+    if dtype == torch.float32:  # only for many queries: the keys are prepared first
+        select_by_relevance(states[0].repeat(1, 1, 11, 1), states[1], torch.ones(1, 6, dtype=torch.bool), 2)
+        assert recorder.called[-1] == ("select_sentences_tiles" if compiled.has_tiles() else "select_sentences")
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
@@ -272,11 +275,14 @@ def test_the_backward_pass_drops_the_same_weights():
 # Selection
 
 
-@pytest.mark.parametrize("dtype", TOLERANCES)
+@pytest.mark.parametrize(
+    ("dtype", "num_queries"),
+    [*((dtype, 11) for dtype in TOLERANCES), (torch.float32, compiled.MIN_QUERIES_WITH_TILES + 3)],
+)
 @pytest.mark.parametrize("t", [1, 2, 3, 4, 5, 6, 7, 8, 9, 40])
 @pytest.mark.parametrize("num_sentences", [1, 5, 16, 37])
-def test_selection_equals_the_loop_in_indices_scores_and_gradients(num_sentences, t, dtype):
-    batch_size, num_queries, width = 2, 11, 32
+def test_selection_equals_the_loop_in_indices_scores_and_gradients(num_sentences, t, dtype, num_queries):
+    batch_size, width = 2, 32
     leaves = random_leaves((batch_size, 2, num_queries, width), (batch_size, 2, num_sentences, width))
     leaves = [leaf.detach().to(dtype).requires_grad_() for leaf in leaves]
     doubles = [leaf.detach().double().requires_grad_() for leaf in leaves]
