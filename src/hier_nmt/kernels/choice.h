@@ -35,6 +35,16 @@ struct BestOfLanes {
     }
 };
 
+// Sorts the T numbers of each lane, the smallest first.
+template <int T>
+inline void sort_lanes(Integers* numbers) {
+    for (int end = T - 1; end > 0; --end)
+        for (int place = 0; place < end; ++place) {
+            const Integers left = numbers[place], right = numbers[place + 1];
+            numbers[place] = left < right ? left : right, numbers[place + 1] = left < right ? right : left;
+        }
+}
+
 // What a head's queries choose from, and what they choose: the arguments of `choose_in_heads` for one head.
 template <typename State>
 struct Choice {

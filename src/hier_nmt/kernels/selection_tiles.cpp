@@ -37,16 +37,6 @@ struct Limits {
     }
 };
 
-// Numbers of sentences, ascending in each lane.
-template <int T>
-inline void sort_lanes(Integers* numbers) {
-    for (int end = T - 1; end > 0; --end)
-        for (int place = 0; place < end; ++place) {
-            const Integers left = numbers[place], right = numbers[place + 1];
-            numbers[place] = left < right ? left : right, numbers[place + 1] = left < right ? right : left;
-        }
-}
-
 // Products of a head's sentences with 32 of its queries at a time, in bfloat16.
 class BFloat16Products {
   public:

@@ -3,9 +3,21 @@
 //
 // The walk down a binary tree over the sentences, in float32: what sentence_tree.py computes with PyTorch.
 
-#include <vector>
+#include "choice.h"
 
-#include "vectors.h"
+extern "C" {
+
+// The levels of a binary tree over the sentences, leaves first: keys [B, H, nodes of all levels, E] and masks
+// [B, nodes of all levels], in which level l begins at node `first_node[l]`.
+struct Tree {
+    int64_t batch_size, num_heads, num_queries, width, num_nodes, num_levels, start_level, t;
+    const int64_t* first_node;  // [levels + 1]
+    const float* keys;
+    const uint8_t* masks;
+    const int64_t* own;  // [B, Q], numbers from 1, or null
+};
+
+}  // extern "C"
 
 namespace {
 
@@ -32,95 +44,169 @@ inline Vector sums_of(const Vector (&vectors)[8]) {
            __builtin_shufflevector(pairs, pairs, 1, 3, 5, 7, 9, 11, 13, 15, 1, 3, 5, 7, 9, 11, 13, 15);
 }
 
-// The nodes of a level that the search keeps, at most t, in ascending order, and what it needs to go down.
-struct Beam {
-    int64_t count = 0;
-    std::vector<int64_t> nodes, children;
-    std::vector<float> scores;
-    std::vector<int32_t> ranks;
+// A level of the tree below a kept one: keys [nodes, E], behind which there are others, and what is a node.
+struct Level {
+    const float* keys;
+    const uint8_t* mask;
+    int64_t num_nodes, width;
 
-    explicit Beam(int64_t t) : nodes(t + 1), children(2 * t), scores(2 * t + LANES), ranks(2 * t + LANES) {}
+    bool has(int64_t node) const { return node < num_nodes && mask[node]; }
 };
 
-// Goes down one level: of the children of the kept nodes that exist the t best stay, of equal ones the first.
-// own_node: a child that stays in any case, or -1.
-void descend(Beam& beam, const float* query, const float* keys, const uint8_t* mask, int64_t num_nodes, int64_t width,
-             int64_t t, int64_t own_node) {
-    int64_t count = 0;
-    for (int64_t kept = 0; kept < beam.count; ++kept)
-        for (int64_t child = 2 * beam.nodes[kept]; child < std::min(2 * beam.nodes[kept] + 2, num_nodes); ++child)
-            if (mask[child]) beam.children[count++] = child;
-    float* scores = beam.scores.data();
-    int32_t* ranks = beam.ranks.data();
-    for (int64_t first = 0; first < count && count > t; first += 8) {
-        Vector products[8] = {};
-        const float* rows[8];
-        for (int64_t row = 0; row < 8; ++row)
-            rows[row] = keys + beam.children[std::min(first + row, count - 1)] * width;
-        for (int64_t place = 0; place < width; place += LANES)
-            for (int64_t row = 0; row < 8; ++row) products[row] += load(query + place) * load(rows[row] + place);
-        const Vector sums = sums_of(products);
-        std::memcpy(scores + first, &sums, 8 * sizeof(float));
-    }
-    for (int64_t place = 0; place < count && own_node >= 0; ++place)
-        if (beam.children[place] == own_node) scores[place] = INFINITE;
-    for (int64_t first = 0; first < count && count > t; first += LANES) {
-        // How many are better than each, or as good and before it.
-        Integers rank = {}, here;
-        for (int lane = 0; lane < LANES; ++lane) here[lane] = int32_t(first) + lane;
-        const Vector score = load(scores + first);
-        for (int64_t other = 0; other < count; ++other) {
-            const Vector than = broadcast(scores[other]);
-            rank -= (than > score) | ((than == score) & (here > int32_t(other)));
-        }
-        std::memcpy(ranks + first, &rank, sizeof(rank));
-    }
-    beam.count = 0;
-    for (int64_t place = 0; place < count; ++place) {
-        beam.nodes[beam.count] = beam.children[place];  // without a branch, which nobody could foresee
-        beam.count += count <= t || ranks[place] < t;
-    }
+// What is as good as nothing, but there: a relevance that is no number comes last.
+inline Vector at_least_something(Vector score) {
+    return score > -std::numeric_limits<float>::max() ? score : broadcast(-std::numeric_limits<float>::max());
 }
+
+constexpr int32_t NO_NODE = 1 << 29;  // larger than any, and so are its children
+
+// Relevance of both children of a node for each of 16 queries.
+inline void score_children(const Level& level, const float* const* queries, Integers nodes, Vector (&scores)[2]) {
+    Vector sums[2][2];
+    for (int64_t half = 0; half < 2; ++half) {
+        Vector products[2][8] = {};
+        const float* rows[8];
+        for (int64_t row = 0; row < 8; ++row) {
+            const int64_t child = 2 * int64_t(nodes[half * 8 + row]);
+            rows[row] = level.keys + (child < level.num_nodes ? child : 0) * level.width;
+        }
+        for (int64_t place = 0; place < level.width; place += LANES)
+            for (int64_t row = 0; row < 8; ++row) {
+                const Vector query = load(queries[half * 8 + row] + place);
+                products[0][row] += query * load(rows[row] + place);
+                products[1][row] += query * load(rows[row] + level.width + place);
+            }
+        for (int64_t side = 0; side < 2; ++side) sums[side][half] = sums_of(products[side]);
+    }
+    for (int64_t side = 0; side < 2; ++side)
+        scores[side] = at_least_something(__builtin_shufflevector(
+            sums[side][0], sums[side][1], 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23));
+}
+
+// Goes down one level with 16 queries. nodes: those that each keeps, ascending, and NO_NODE behind them. Of their
+// children the T best stay, of equal ones the first. own: a child that stays in any case, or -1.
+template <int T>
+void descend(Integers (&nodes)[T], const float* const* queries, const Level& level, Integers own) {
+    BestOfLanes<T> best;
+    for (const Integers node : nodes) {
+        Vector scores[2];
+        score_children(level, queries, node, scores);
+        for (int64_t side = 0; side < 2; ++side) {
+            const Integers child = 2 * node + int32_t(side);
+            int32_t is_there[LANES];
+            for (int64_t lane = 0; lane < LANES; ++lane) is_there[lane] = level.has(child[lane]) ? -1 : 0;
+            Integers of_lanes;
+            std::memcpy(&of_lanes, is_there, sizeof(of_lanes));
+            const Vector score = child == own ? broadcast(INFINITE) : scores[side];
+            best.add(of_lanes ? score : broadcast(-INFINITE), child);
+        }
+    }
+    for (int place = 0; place < T; ++place)
+        nodes[place] = best.best[place] > -INFINITE ? best.at[place] : Integers{} + NO_NODE;
+    sort_lanes<T>(nodes);
+}
+
+// The same with one query and any number t.
+void descend(std::vector<int64_t>& nodes, const float* query, const Level& level, int64_t t, int64_t own) {
+    std::vector<std::pair<float, int64_t>> children;  // less their relevance, and the nodes
+    for (const int64_t node : nodes)
+        for (int64_t child = 2 * node; child < 2 * node + 2; ++child)
+            if (level.has(child)) {
+                const float score = product(query, level.keys + child * level.width, level.width);
+                children.emplace_back(child == own ? -INFINITE : -at_least_something(broadcast(score))[0], child);
+            }
+    const int64_t count = std::min<int64_t>(t, children.size());
+    std::partial_sort(children.begin(), children.begin() + count, children.end());
+    nodes.clear();
+    for (int64_t place = 0; place < count; ++place) nodes.push_back(children[place].second);
+    std::sort(nodes.begin(), nodes.end());
+}
+
+// The walks of a head's queries.
+class HeadOfTree {
+  public:
+    HeadOfTree(const Tree& tree, int64_t head, const float* query, int64_t* leaves, uint8_t* is_kept)
+        : tree_(tree), document_(head / tree.num_heads), query_(query + head * tree.num_queries * tree.width),
+          keys_(tree.keys + head * tree.num_nodes * tree.width), leaves_(leaves + head * tree.num_queries * tree.t),
+          is_kept_(is_kept + head * tree.num_queries * tree.t) {
+        const Level start = level(tree.start_level);
+        for (int64_t node = 0; node < start.num_nodes && int64_t(start_.size()) < tree.t; ++node)
+            if (start.has(node)) start_.push_back(node);
+    }
+
+    // 16 queries at a time.
+    template <int T>
+    void together() const {
+        for (int64_t first = 0; first < tree_.num_queries; first += LANES) {
+            const int64_t count = std::min(LANES, tree_.num_queries - first);
+            const float* queries[LANES];
+            Integers nodes[T], own;
+            for (int64_t lane = 0; lane < LANES; ++lane) {
+                const int64_t place = first + std::min(lane, count - 1);
+                queries[lane] = query_ + place * tree_.width;
+                own[lane] = int32_t(own_leaf(place));
+            }
+            for (int64_t place = 0; place < T; ++place)
+                nodes[place] = Integers{} + (place < int64_t(start_.size()) ? int32_t(start_[place]) : NO_NODE);
+            for (int64_t below = tree_.start_level - 1; below >= 0; --below)
+                descend<T>(nodes, queries, level(below), own >> int32_t(below));
+            for (int64_t lane = 0; lane < count; ++lane)
+                for (int64_t place = 0; place < T; ++place) keep(first + lane, place, nodes[place][lane]);
+        }
+    }
+
+    // One query at a time.
+    void alone() const {
+        for (int64_t query = 0; query < tree_.num_queries; ++query) {
+            std::vector<int64_t> nodes = start_;
+            for (int64_t below = tree_.start_level - 1; below >= 0; --below)
+                descend(nodes, query_ + query * tree_.width, level(below), tree_.t, own_leaf(query) >> below);
+            nodes.resize(tree_.t, NO_NODE);
+            for (int64_t place = 0; place < tree_.t; ++place) keep(query, place, nodes[place]);
+        }
+    }
+
+  private:
+    Level level(int64_t number) const {
+        const int64_t first = tree_.first_node[number];
+        return {keys_ + first * tree_.width, tree_.masks + document_ * tree_.num_nodes + first,
+                tree_.first_node[number + 1] - first, tree_.width};
+    }
+    int64_t own_leaf(int64_t query) const {
+        return tree_.own ? tree_.own[document_ * tree_.num_queries + query] - 1 : -1;
+    }
+    void keep(int64_t query, int64_t place, int64_t node) const {
+        is_kept_[query * tree_.t + place] = node < NO_NODE;
+        leaves_[query * tree_.t + place] = node < NO_NODE ? node : 0;
+    }
+
+    const Tree& tree_;
+    int64_t document_;
+    const float *query_, *keys_;
+    int64_t* leaves_;
+    uint8_t* is_kept_;
+    std::vector<int64_t> start_;  // nodes from which the walk begins, at most t
+};
 
 }  // namespace
 
 extern "C" {
 
-// The levels of a binary tree over the sentences, leaves first: keys [B, H, nodes of all levels, E] and masks
-// [B, nodes of all levels], in which level l begins at node `first_node[l]`.
-struct Tree {
-    int64_t batch_size, num_heads, num_queries, width, num_nodes, num_levels, start_level, t;
-    const int64_t* first_node;  // [levels + 1]
-    const float* keys;
-    const uint8_t* masks;
-    const int64_t* own;  // [B, Q], numbers from 1, or null
-};
-
 // Leaves [B, H, Q, t] that the walk keeps, ascending, 0 behind them; is_kept [B, H, Q, t] says where they end.
 void search_tree(const Tree* tree, const float* query, int64_t* leaves, uint8_t* is_kept, int num_threads) {
-    const int64_t t = tree->t;
 #pragma omp parallel for schedule(dynamic) num_threads(num_threads)
     for (int64_t head = 0; head < tree->batch_size * tree->num_heads; ++head) {
-        const int64_t document = head / tree->num_heads;
-        const float* keys = tree->keys + head * tree->num_nodes * tree->width;
-        const uint8_t* masks = tree->masks + document * tree->num_nodes;
-        const int64_t* sizes = tree->first_node;
-        Beam beam(t);
-        for (int64_t place = 0; place < tree->num_queries; ++place) {
-            const float* of_query = query + (head * tree->num_queries + place) * tree->width;
-            const int64_t own = tree->own ? tree->own[document * tree->num_queries + place] - 1 : -1;
-            const int64_t top = sizes[tree->start_level];
-            beam.count = 0;
-            for (int64_t node = 0; node < sizes[tree->start_level + 1] - top && beam.count < t; ++node)
-                if (masks[top + node]) beam.nodes[beam.count++] = node;
-            for (int64_t level = tree->start_level - 1; level >= 0; --level)
-                descend(beam, of_query, keys + sizes[level] * tree->width, masks + sizes[level],
-                        sizes[level + 1] - sizes[level], tree->width, t, own < 0 ? -1 : own >> level);
-            for (int64_t kept = 0; kept < t; ++kept) {
-                const int64_t to = (head * tree->num_queries + place) * t + kept;
-                is_kept[to] = kept < beam.count;
-                leaves[to] = kept < beam.count ? beam.nodes[kept] : 0;
-            }
+        const HeadOfTree walk(*tree, head, query, leaves, is_kept);
+        switch (tree->t) {
+            case 1: walk.together<1>(); break;
+            case 2: walk.together<2>(); break;
+            case 3: walk.together<3>(); break;
+            case 4: walk.together<4>(); break;
+            case 5: walk.together<5>(); break;
+            case 6: walk.together<6>(); break;
+            case 7: walk.together<7>(); break;
+            case 8: walk.together<8>(); break;
+            default: walk.alone();
         }
     }
 }

@@ -397,6 +397,27 @@ def test_of_nodes_that_are_equally_relevant_the_walk_keeps_the_first(t):
         assert traverse_tree(query, keys, masks, t, selection)[0].tolist() == [[[list(range(t))]]]
 
 
+@pytest.mark.parametrize("t", [1, 4, 9])
+def test_a_query_or_a_node_that_is_no_number_changes_no_walk_but_its_own(t):
+    sizes = (40, 20, 10, 5, 3, 2, 1)
+    query, *keys = (leaf.detach() for leaf in random_leaves((1, 2, 20, 16), *[(1, 2, size, 16) for size in sizes]))
+    masks = [torch.ones(1, size, dtype=torch.bool) for size in sizes]
+    expected = traverse_tree(query, keys, masks, t)
+    query[:, :, 3] = torch.nan
+    indices, scores = traverse_tree(query, keys, masks, t)
+    is_other = torch.arange(20) != 3
+    torch.testing.assert_close(indices[:, :, is_other], expected[0][:, :, is_other])
+    torch.testing.assert_close(scores[:, :, is_other], expected[1][:, :, is_other])
+    assert ((indices >= 0) & (indices < 40)).all()
+    for selection in ("cumulative", "node"):
+        before = traverse_tree(query, keys, masks, t, selection)[0]
+        reads = (before == 17).any(-1, keepdim=True)
+        spoilt = [keys[0].index_fill(2, torch.tensor(17), torch.nan), *keys[1:]]
+        after = traverse_tree(query, spoilt, masks, t, selection)[0]
+        assert not (after == 17)[:, :, is_other].any()
+        assert (after == before)[~reads.expand_as(before)].all()
+
+
 def test_relevance_of_sentences_named_twice_adds_up_in_the_gradient():
     leaves = random_leaves((2, 3, 5, 32), (2, 3, 4, 32))
     doubles = [leaf.detach().double().requires_grad_() for leaf in leaves]
