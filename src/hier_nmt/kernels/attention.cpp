@@ -42,8 +42,8 @@ inline void add_words_to_rows(float* const* rows, const float* factors, const fl
 void add_all_words(float* const* rows, const float* factors, const float (*weights)[PIECE], const float* const* words,
                    int64_t count, int64_t width, int64_t num_rows) {
     int64_t column = 0;
-    for (; column + 4 * LANES <= width; column += 4 * LANES)
-        add_words_to_rows<4>(rows, factors, weights, words, count, column, num_rows);
+    for (; column + ACROSS * LANES <= width; column += ACROSS * LANES)
+        add_words_to_rows<ACROSS>(rows, factors, weights, words, count, column, num_rows);
     for (; column < width; column += LANES)
         add_words_to_rows<1>(rows, factors, weights, words, count, column, num_rows);
 }
@@ -79,8 +79,8 @@ inline void add_rows_to_columns(float* sums, const float (*weights)[PIECE], cons
 void add_rows_to_words(float* sums, const float (*weights)[PIECE], const float* const* rows, int64_t count,
                        int64_t width, int64_t num_rows) {
     int64_t column = 0;
-    for (; column + 4 * LANES <= width; column += 4 * LANES)
-        add_rows_to_columns<4>(sums, weights, rows, count, column, width, num_rows);
+    for (; column + ACROSS * LANES <= width; column += ACROSS * LANES)
+        add_rows_to_columns<ACROSS>(sums, weights, rows, count, column, width, num_rows);
     for (; column < width; column += LANES)
         add_rows_to_columns<1>(sums, weights, rows, count, column, width, num_rows);
 }
@@ -280,7 +280,8 @@ void head_gradients(const Plan& plan, int64_t head, States states, Gradients gra
     std::fill(grad_scores, grad_scores + plan.num_queries * plan.num_choices, 0.0f);
     std::fill(grad_key, grad_key + plan.num_keys * width, 0.0f);
     std::fill(grad_value, grad_value + plan.num_keys * width, 0.0f);
-    const float ones[ROWS] = {1.0f, 1.0f, 1.0f, 1.0f, 1.0f, 1.0f, 1.0f, 1.0f};
+    float ones[ROWS];
+    std::fill_n(ones, ROWS, 1.0f);
     for_each_piece(plan, head, pairs, [&](const Piece& piece) {
         const float *keys[PIECE], *values[PIECE];
         for (int64_t word = 0; word < piece.count; ++word) {

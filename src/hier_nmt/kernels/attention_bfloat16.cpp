@@ -151,7 +151,7 @@ void attend_head(const Plan& plan, int64_t head, const BFloat16* query, const BF
                 const __m512bh both = _mm512_cvtne2ps_pbh(__m512(right), __m512(left));
                 std::memcpy(weights + row * PIECE, &both, sizeof(both));
             }
-            const Vector added = combine_lanes(lanes, [](Vector left, Vector right) { return left + right; });
+            const Vector added = combine_lanes(lanes, plus);
             scatter(total, here.count, places, gather(total, places) * factor + added);
             multiply_with_rows(weights, memory.value_rows.data(), width, memory.outputs.data());
             for (int64_t row = 0; row < here.count; ++row) {

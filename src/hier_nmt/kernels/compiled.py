@@ -22,7 +22,8 @@ import platform
 import subprocess
 import tempfile
 from collections.abc import Sequence
-from functools import cache
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -114,20 +115,24 @@ def processor() -> str:
 def build(path: Path) -> None:
     """Compiles the library to `path`, which appears only when it is complete."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=path.parent) as folder:
-        compiled, linked = [source.with_suffix(".o").name for source in SOURCES], Path(folder) / "code.so"
-        for command in (
-            [compiler(), *COMPILER_FLAGS, "-c", *map(str, SOURCES)],
-            # Without OpenMP: see `library`.
-            [compiler(), "-shared", *compiled, "-o", linked.name],
-        ):
-            try:
-                result = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder)
-            except OSError as error:
-                raise RuntimeError(f"The C++ compiler {compiler()!r} cannot be run ({error}).") from error
-            if result.returncode:
-                raise RuntimeError(f"{' '.join(command)} failed:\n{result.stderr}")
+    with tempfile.TemporaryDirectory(dir=path.parent) as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
+        run = partial(run_compiler, folder)
+        list(pool.map(run, ([*COMPILER_FLAGS, "-c", str(source)] for source in SOURCES)))
+        linked = Path(folder) / "code.so"
+        # Without OpenMP: see `library`.
+        run(["-shared", *(source.with_suffix(".o").name for source in SOURCES), "-o", linked.name])
         linked.replace(path)
+
+
+def run_compiler(folder: str, arguments: list[str]) -> None:
+    """Runs the compiler in a folder."""
+    command = [compiler(), *arguments]
+    try:
+        result = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder)
+    except OSError as error:
+        raise RuntimeError(f"The C++ compiler {compiler()!r} cannot be run ({error}).") from error
+    if result.returncode:
+        raise RuntimeError(f"{' '.join(command)} failed:\n{result.stderr}")
 
 
 class Plan(ctypes.Structure):

@@ -86,8 +86,6 @@ inline Vector lengths(Vector squares, int64_t width) {
     return Vector(_mm512_sqrt_ps(__m512(squares))) * 1.001f + float(width) * TOO_SMALL;
 }
 
-inline Vector plus(Vector left, Vector right) { return left + right; }
-
 // The same in float32. Products of numbers rounded to bfloat16 tell which sentences can be among the best; the true
 // products of those decide, unless too many are nearly as good.
 class Float32Products {

@@ -21,29 +21,6 @@ struct Tree {
 
 namespace {
 
-// The sums of the lanes of 8 vectors, in the first 8 lanes; each is added up in the order in which `sum` does it.
-inline Vector sums_of(const Vector (&vectors)[8]) {
-    Vector halves[4], quarters[2];
-    for (int place = 0; place < 4; ++place) {
-        const Vector left = vectors[place], right = vectors[place + 4];
-        halves[place] =
-            __builtin_shufflevector(left, right, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23) +
-            __builtin_shufflevector(left, right, 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31);
-    }
-    for (int place = 0; place < 2; ++place) {
-        const Vector left = halves[place], right = halves[place + 2];
-        quarters[place] =
-            __builtin_shufflevector(left, right, 0, 1, 2, 3, 16, 17, 18, 19, 8, 9, 10, 11, 24, 25, 26, 27) +
-            __builtin_shufflevector(left, right, 4, 5, 6, 7, 20, 21, 22, 23, 12, 13, 14, 15, 28, 29, 30, 31);
-    }
-    const Vector left = quarters[0], right = quarters[1];
-    const Vector pairs =
-        __builtin_shufflevector(left, right, 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29) +
-        __builtin_shufflevector(left, right, 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31);
-    return __builtin_shufflevector(pairs, pairs, 0, 2, 4, 6, 8, 10, 12, 14, 0, 2, 4, 6, 8, 10, 12, 14) +
-           __builtin_shufflevector(pairs, pairs, 1, 3, 5, 7, 9, 11, 13, 15, 1, 3, 5, 7, 9, 11, 13, 15);
-}
-
 // A level of the tree below a kept one: keys [nodes, E], behind which there are others, and what is a node.
 struct Level {
     const float* keys;
@@ -60,30 +37,24 @@ inline Vector at_least_something(Vector score) {
 
 constexpr int32_t NO_NODE = 1 << 29;  // larger than any, and so are its children
 
-// Relevance of both children of a node for each of 16 queries.
+// Relevance of both children of a node for each of LANES queries.
 inline void score_children(const Level& level, const float* const* queries, Integers nodes, Vector (&scores)[2]) {
-    Vector sums[2][2];
-    for (int64_t half = 0; half < 2; ++half) {
-        Vector products[2][8] = {};
-        const float* rows[8];
-        for (int64_t row = 0; row < 8; ++row) {
-            const int64_t child = 2 * int64_t(nodes[half * 8 + row]);
-            rows[row] = level.keys + (child < level.num_nodes ? child : 0) * level.width;
+    Vector products[2][LANES];
+    for (int64_t lane = 0; lane < LANES; ++lane) {
+        const int64_t child = 2 * int64_t(nodes[lane]);
+        const float* keys = level.keys + (child < level.num_nodes ? child : 0) * level.width;
+        Vector left = {}, right = {};
+        for (int64_t place = 0; place < level.width; place += LANES) {
+            left += load(queries[lane] + place) * load(keys + place);
+            right += load(queries[lane] + place) * load(keys + level.width + place);
         }
-        for (int64_t place = 0; place < level.width; place += LANES)
-            for (int64_t row = 0; row < 8; ++row) {
-                const Vector query = load(queries[half * 8 + row] + place);
-                products[0][row] += query * load(rows[row] + place);
-                products[1][row] += query * load(rows[row] + level.width + place);
-            }
-        for (int64_t side = 0; side < 2; ++side) sums[side][half] = sums_of(products[side]);
+        products[0][lane] = left, products[1][lane] = right;
     }
     for (int64_t side = 0; side < 2; ++side)
-        scores[side] = at_least_something(__builtin_shufflevector(
-            sums[side][0], sums[side][1], 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23));
+        scores[side] = at_least_something(combine_lanes(products[side], plus));
 }
 
-// Goes down one level with 16 queries. nodes: those that each keeps, ascending, and NO_NODE behind them. Of their
+// Goes down one level with LANES queries. nodes: those that each keeps, ascending, and NO_NODE behind them. Of their
 // children the T best stay, of equal ones the first. own: a child that stays in any case, or -1.
 template <int T>
 void descend(Integers (&nodes)[T], const float* const* queries, const Level& level, Integers own) {
@@ -134,7 +105,7 @@ class HeadOfTree {
             if (start.has(node)) start_.push_back(node);
     }
 
-    // 16 queries at a time.
+    // LANES queries at a time.
     template <int T>
     void together() const {
         for (int64_t first = 0; first < tree_.num_queries; first += LANES) {

@@ -73,18 +73,6 @@ constexpr Lanes exchanged_groups() {
     return lanes;
 }
 
-// For sums and the like: neighbouring groups of S lanes, of both vectors in turn.
-template <int S>
-constexpr Lanes neighbouring_groups() {
-    Lanes lanes;
-    for (int lane = 0; lane < LANES; ++lane) {
-        const int group = lane / S;
-        lanes.first[lane] = (group / 2 * 2) * S + lane % S + (group % 2) * int(LANES);
-        lanes.second[lane] = lanes.first[lane] + S;
-    }
-    return lanes;
-}
-
 // One step of the transposition of 16 vectors.
 template <int S>
 inline void exchange_groups(Vector* vectors) {
@@ -179,26 +167,6 @@ inline void multiply_with_rows(const BFloat16* weights, const uint32_t* rows, in
         _tile_stored(0, products + place, width * sizeof(float));
         _tile_stored(1, products + place + LANES, width * sizeof(float));
     }
-}
-
-// Halves the number of vectors: of each two, neighbouring groups of S lanes are combined, and stand in turn.
-template <int S, typename Combine>
-inline void combine_groups(Vector* vectors, int count, Combine combine) {
-    static constexpr Lanes lanes = neighbouring_groups<S>();
-    for (int place = 0; place < count / 2; ++place) {
-        const Vector left = vectors[place], right = vectors[place + count / 2];
-        vectors[place] = combine(pick(left, lanes.first, right), pick(left, lanes.second, right));
-    }
-}
-
-// Each lane: what all lanes of one of 16 vectors combine to, which are overwritten.
-template <typename Combine>
-inline Vector combine_lanes(Vector* vectors, Combine combine) {
-    combine_groups<8>(vectors, 16, combine);
-    combine_groups<4>(vectors, 8, combine);
-    combine_groups<2>(vectors, 4, combine);
-    combine_groups<1>(vectors, 2, combine);
-    return vectors[0];
 }
 
 inline Vector gather(const float* from, Integers places) {

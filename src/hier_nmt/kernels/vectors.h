@@ -1,7 +1,8 @@
 // Copyright 2026 The hier_nmt Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Vectors of 16 numbers, and products of small matrices of them. E head width, a multiple of 16.
+// Vectors of as many numbers as the processor takes at one time, and products of small matrices of them. E head width, a
+// multiple of 16.
 
 #pragma once
 
@@ -11,17 +12,25 @@
 #include <cstring>
 #include <limits>
 #include <new>
+#include <utility>
 #include <vector>
 
 namespace {
 
-constexpr int64_t LANES = 16;        // numbers of a vector
-constexpr int64_t PIECE = 2 * LANES;  // words of a sentence that are multiplied at one time
-constexpr int64_t ROWS = 8;           // queries that are multiplied at one time
+#if defined(__AVX512F__)
+constexpr int64_t LANES = 16;  // numbers of a vector
+#elif defined(__AVX__)
+constexpr int64_t LANES = 8;
+#else
+constexpr int64_t LANES = 4;
+#endif
+constexpr int64_t PIECE = 2 * LANES;           // words of a sentence that are multiplied at one time
+constexpr int64_t ROWS = LANES == 16 ? 8 : 4;  // queries that are multiplied at one time: their sums stay in registers
+constexpr int64_t ACROSS = ROWS / 2;           // vectors of a state that are added to at one time, likewise
 constexpr float INFINITE = std::numeric_limits<float>::infinity();
 
-typedef float Vector __attribute__((vector_size(64)));
-typedef int32_t Integers __attribute__((vector_size(64)));
+typedef float Vector __attribute__((vector_size(LANES * sizeof(float))));
+typedef int32_t Integers __attribute__((vector_size(LANES * sizeof(int32_t))));
 
 // Memory that begins with a cache line, so that no vector lies in two of them.
 template <typename Number>
@@ -51,35 +60,52 @@ inline void store(float* to, Vector vector) { std::memcpy(to, &vector, sizeof(ve
 
 inline Vector broadcast(float number) { return number - Vector{}; }
 
-// The lanes in an order in which each of the first `half` meets the one that is `half` behind it.
-template <typename Lanes>
-inline Lanes folded(Lanes lanes, int half) {
-    switch (half) {
-        case 8: return __builtin_shufflevector(lanes, lanes, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7);
-        case 4: return __builtin_shufflevector(lanes, lanes, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11);
-        case 2: return __builtin_shufflevector(lanes, lanes, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13);
-        default: return __builtin_shufflevector(lanes, lanes, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14);
-    }
+typedef std::make_integer_sequence<int, LANES> EachLane;
+
+// The lanes in an order in which those that are `HALF` apart change places.
+template <int HALF, typename Lanes, int... LANE>
+inline Lanes folded(Lanes lanes, std::integer_sequence<int, LANE...>) {
+    return __builtin_shufflevector(lanes, lanes, (LANE ^ HALF)...);
 }
+
+// What all lanes combine to.
+template <int HALF = LANES / 2, typename Lanes, typename Combine>
+inline auto combined(Lanes lanes, Combine combine) {
+    lanes = combine(lanes, folded<HALF>(lanes, EachLane()));
+    if constexpr (HALF > 1)
+        return combined<HALF / 2>(lanes, combine);
+    else
+        return lanes[0];
+}
+
+// For `combine_lanes`: neighbouring groups of S lanes of two vectors in turn, the lanes of the second from LANES on.
+constexpr int in_turn(int lane, int size) { return lane / (2 * size) * 2 * size + lane % size + lane / size % 2 * LANES; }
+
+template <int S, typename Combine, int... LANE>
+inline Vector combine_groups(Vector left, Vector right, Combine combine, std::integer_sequence<int, LANE...>) {
+    return combine(__builtin_shufflevector(left, right, in_turn(LANE, S)...),
+                   __builtin_shufflevector(left, right, in_turn(LANE, S) + S...));
+}
+
+// Each lane: what all lanes of one of LANES vectors combine to, in the order of `combined`. They are overwritten.
+template <int S = LANES / 2, typename Combine>
+inline Vector combine_lanes(Vector* vectors, Combine combine) {
+    for (int place = 0; place < S; ++place)
+        vectors[place] = combine_groups<S>(vectors[place], vectors[place + S], combine, EachLane());
+    if constexpr (S > 1) return combine_lanes<S / 2>(vectors, combine);
+    return vectors[0];
+}
+
+inline Vector plus(Vector left, Vector right) { return left + right; }
 
 inline Vector larger(Vector left, Vector right) { return left > right ? left : right; }
 
-inline float largest(Vector vector) {
-    for (int half = LANES / 2; half; half /= 2) vector = larger(vector, folded(vector, half));
-    return vector[0];
-}
+inline float largest(Vector vector) { return combined(vector, larger); }
 
-inline float sum(Vector vector) {
-    for (int half = LANES / 2; half; half /= 2) vector += folded(vector, half);
-    return vector[0];
-}
+inline float sum(Vector vector) { return combined(vector, plus); }
 
 inline int32_t smallest(Integers integers) {
-    for (int half = LANES / 2; half; half /= 2) {
-        const Integers others = folded(integers, half);
-        integers = integers < others ? integers : others;
-    }
-    return integers[0];
+    return combined(integers, [](Integers left, Integers right) { return left < right ? left : right; });
 }
 
 // exp(x) for x <= 0 with a relative error of about 1e-7; exactly 0 where the result is below the normal numbers.
