@@ -104,36 +104,36 @@ constexpr int64_t MIN_SIDE_BY_SIDE = 1 << 18;
 
 // S states of a head's queries [Q, E] side by side [Q, S, E], so that what a query needs lies on one page of memory, a
 // huge one where the system has them: those who read a sentence are scattered over the document, and the processor
-// keeps the addresses of few pages. A short document's states stay where they are.
+// keeps the addresses of few pages. A short document's states stay where they are, all with the same step.
 template <int S>
 class QueryStates {
   public:
     float* states[S];  // of the first query
     int64_t step;      // from one query to the next
 
-    QueryStates(int64_t num_queries, int64_t width)
-        : step(width), num_queries_(num_queries), width_(width) {
-        if (num_queries * width >= MIN_SIDE_BY_SIDE) memory_ = memory_of_thread.take(num_queries * S * width);
-        if (memory_) step = S * width;
+    explicit QueryStates(const Plan& plan)
+        : step(plan.of_query.row), num_queries_(plan.num_queries), width_(plan.width) {
+        if (num_queries_ * width_ >= MIN_SIDE_BY_SIDE) memory_ = memory_of_thread.take(num_queries_ * S * width_);
+        if (memory_) step = S * width_;
     }
     QueryStates(const QueryStates&) = delete;
     ~QueryStates() { memory_of_thread.give_back(); }
 
-    // Copies the rows [Q, E] of a head to a state.
-    void put(int state, const float* rows) {
+    // Copies the rows of a head to a state.
+    void put(int state, Rows<const float> rows) {
         locate(state, rows);
         for (int64_t place = 0; memory_ && place < num_queries_; ++place)
-            std::copy_n(rows + place * width_, width_, states[state] + place * step);
+            std::copy_n(rows[place], width_, states[state] + place * step);
     }
     // Has a state of zeros, to be written to the rows.
-    void clear(int state, float* rows) {
+    void clear(int state, Rows<float> rows) {
         locate(state, rows);
         for (int64_t place = 0; place < num_queries_; ++place) std::fill_n(states[state] + place * step, width_, 0.0f);
     }
     // Writes a state to the rows.
-    void take(int state, float* rows) const {
+    void take(int state, Rows<float> rows) const {
         for (int64_t place = 0; memory_ && place < num_queries_; ++place)
-            std::copy_n(states[state] + place * step, width_, rows + place * width_);
+            std::copy_n(states[state] + place * step, width_, rows[place]);
     }
 
     // Tells the processor early that the states of a query are needed.
@@ -144,8 +144,9 @@ class QueryStates {
     }
 
   private:
-    void locate(int state, const float* rows) {
-        states[state] = memory_ ? memory_ + state * width_ : const_cast<float*>(rows);
+    template <typename Number>
+    void locate(int state, Rows<Number> rows) {
+        states[state] = memory_ ? memory_ + state * width_ : const_cast<float*>(rows.first);
     }
 
     int64_t num_queries_, width_;
@@ -196,12 +197,12 @@ void drop(const Plan& plan, int64_t head, const Piece& piece, const Block& block
             weights[row][word] *= dropout.factor(head, block.query[row], piece.index[word]);
 }
 
-void attend_head(const Plan& plan, int64_t head, const float* query, const float* key, const float* value,
-                 const float* scores, float* output, float* normaliser, QueryStates<2>& of_queries) {
+void attend_head(const Plan& plan, int64_t head, const float* query, const float* all_keys, const float* all_values,
+                 const float* scores, float* all_outputs, float* normaliser, QueryStates<2>& of_queries) {
     const int64_t width = plan.width, step = of_queries.step;
-    query += head * plan.num_queries * width, output += head * plan.num_queries * width;
-    of_queries.put(0, query), of_queries.clear(1, output);
-    key += head * plan.num_keys * width, value += head * plan.num_keys * width;
+    const Rows<const float> key(all_keys, plan, plan.of_key, head), value(all_values, plan, plan.of_value, head);
+    const Rows<float> output(all_outputs, plan, plan.of_query, head);
+    of_queries.put(0, {query, plan, plan.of_query, head}), of_queries.clear(1, output);
     scores += head * plan.num_queries * plan.num_choices, normaliser += head * plan.num_queries;
     const Pairs pairs(plan, head);
     Numbers<float> columns(width * PIECE), total(plan.num_queries, 0.0f);
@@ -210,8 +211,8 @@ void attend_head(const Plan& plan, int64_t head, const float* query, const float
     for_each_piece(plan, head, pairs, [&](const Piece& piece) {
         const float *keys[PIECE], *values[PIECE];
         for (int64_t word = 0; word < piece.count; ++word) {
-            keys[word] = key + piece.index[word] * width;
-            values[word] = value + piece.index[word] * width;
+            keys[word] = key[piece.index[word]];
+            values[word] = value[piece.index[word]];
         }
         transpose(columns.data(), keys, piece.count, width);
         const int64_t num_parts = piece.count > LANES ? 2 : 1;
@@ -245,7 +246,7 @@ void attend_head(const Plan& plan, int64_t head, const float* query, const float
     for (int64_t place = 0; place < plan.num_queries; ++place) {
         const float factor = total[place] > 0.0f ? 1.0f / total[place] : 0.0f;
         const float* from = of_queries.states[1] + place * step;
-        for (int64_t column = 0; column < width; ++column) output[place * width + column] = from[column] * factor;
+        for (int64_t column = 0; column < width; ++column) output[place][column] = from[column] * factor;
         normaliser[place] = total[place] > 0.0f ? most[place] + std::log(total[place]) : INFINITE;
     }
 }
@@ -259,34 +260,36 @@ struct Gradients {
 };
 
 void head_gradients(const Plan& plan, int64_t head, States states, Gradients grads, QueryStates<3>& side_by_side) {
-    const int64_t width = plan.width, of_queries = head * plan.num_queries, of_keys = head * plan.num_keys;
-    const float *query = states.query + of_queries * width, *grad_output = states.grad_output + of_queries * width;
-    const float *output = states.output + of_queries * width, *normaliser = states.normaliser + of_queries;
-    const float *key = states.key + of_keys * width, *value = states.value + of_keys * width;
-    const float* scores = states.scores + of_queries * plan.num_choices;
-    float *grad_query = grads.query + of_queries * width, *grad_scores = grads.scores + of_queries * plan.num_choices;
-    float *grad_key = grads.key + of_keys * width, *grad_value = grads.value + of_keys * width;
+    const int64_t width = plan.width, of_queries = head * plan.num_queries;
+    const Rows<const float> query(states.query, plan, plan.of_query, head);
+    const Rows<const float> output(states.output, plan, plan.of_query, head);
+    const Rows<const float> grad_output(states.grad_output, plan, plan.of_query, head);
+    const Rows<const float> key(states.key, plan, plan.of_key, head), value(states.value, plan, plan.of_value, head);
+    const Rows<float> grad_query(grads.query, plan, plan.of_query, head);
+    const Rows<float> grad_key(grads.key, plan, plan.of_key, head), grad_value(grads.value, plan, plan.of_value, head);
+    const float *scores = states.scores + of_queries * plan.num_choices, *normaliser = states.normaliser + of_queries;
+    float* grad_scores = grads.scores + of_queries * plan.num_choices;
     const Pairs pairs(plan, head);
     Numbers<float> delta(plan.num_queries), key_columns(width * PIECE), value_columns(width * PIECE);
     Numbers<float> key_sums(PIECE * width), value_sums(PIECE * width);
     for (int64_t place = 0; place < plan.num_queries; ++place) {
         Vector total = {};
-        for (int64_t column = place * width; column < (place + 1) * width; column += LANES)
-            total += load(grad_output + column) * load(output + column);
+        for (int64_t column = 0; column < width; column += LANES)
+            total += load(grad_output[place] + column) * load(output[place] + column);
         delta[place] = sum(total);
     }
     side_by_side.put(0, query), side_by_side.put(1, grad_output), side_by_side.clear(2, grad_query);
     const int64_t step = side_by_side.step;
     std::fill(grad_scores, grad_scores + plan.num_queries * plan.num_choices, 0.0f);
-    std::fill(grad_key, grad_key + plan.num_keys * width, 0.0f);
-    std::fill(grad_value, grad_value + plan.num_keys * width, 0.0f);
+    for (int64_t word = 0; word < plan.num_keys; ++word)
+        std::fill_n(grad_key[word], width, 0.0f), std::fill_n(grad_value[word], width, 0.0f);
     float ones[ROWS];
     std::fill_n(ones, ROWS, 1.0f);
     for_each_piece(plan, head, pairs, [&](const Piece& piece) {
         const float *keys[PIECE], *values[PIECE];
         for (int64_t word = 0; word < piece.count; ++word) {
-            keys[word] = key + piece.index[word] * width;
-            values[word] = value + piece.index[word] * width;
+            keys[word] = key[piece.index[word]];
+            values[word] = value[piece.index[word]];
         }
         transpose(key_columns.data(), keys, piece.count, width);
         transpose(value_columns.data(), values, piece.count, width);
@@ -334,8 +337,8 @@ void head_gradients(const Plan& plan, int64_t head, States states, Gradients gra
             add_rows_to_words(value_sums.data(), weights, grads_of, piece.count, width, block.count);
         }
         for (int64_t word = 0; word < piece.count; ++word) {
-            std::copy_n(key_sums.data() + word * width, width, grad_key + piece.index[word] * width);
-            std::copy_n(value_sums.data() + word * width, width, grad_value + piece.index[word] * width);
+            std::copy_n(key_sums.data() + word * width, width, grad_key[piece.index[word]]);
+            std::copy_n(value_sums.data() + word * width, width, grad_value[piece.index[word]]);
         }
     });
     side_by_side.take(2, grad_query);
@@ -349,7 +352,7 @@ void attend_forward(const Plan* plan, const float* query, const float* key, cons
                     float* output, float* normaliser, int num_threads) {
 #pragma omp parallel num_threads(num_threads)
     {
-        QueryStates<2> of_queries(plan->num_queries, plan->width);
+        QueryStates<2> of_queries(*plan);
 #pragma omp for schedule(dynamic)
         for (int64_t head = 0; head < plan->batch_size * plan->num_heads; ++head)
             attend_head(*plan, head, query, key, value, scores, output, normaliser, of_queries);
@@ -363,7 +366,7 @@ void attend_backward(const Plan* plan, const float* query, const float* key, con
     const Gradients grads{grad_query, grad_key, grad_value, grad_scores};
 #pragma omp parallel num_threads(num_threads)
     {
-        QueryStates<3> of_queries(plan->num_queries, plan->width);
+        QueryStates<3> of_queries(*plan);
 #pragma omp for schedule(dynamic)
         for (int64_t head = 0; head < plan->batch_size * plan->num_heads; ++head)
             head_gradients(*plan, head, states, grads, of_queries);

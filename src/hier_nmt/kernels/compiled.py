@@ -135,6 +135,12 @@ def run_compiler(folder: str, arguments: list[str]) -> None:
         raise RuntimeError(f"{' '.join(command)} failed:\n{result.stderr}")
 
 
+class Steps(ctypes.Structure):
+    """`Steps` of the C++ source."""
+
+    _fields_ = [(name, ctypes.c_int64) for name in ("document", "head", "row")]
+
+
 class Plan(ctypes.Structure):
     """`Plan` of the C++ source."""
 
@@ -145,6 +151,7 @@ class Plan(ctypes.Structure):
         ("scaling", ctypes.c_float),
         ("dropout", ctypes.c_float),
         ("seed", ctypes.c_uint64),
+        *((name, Steps) for name in ("of_query", "of_key", "of_value")),
     ]
 
 
@@ -170,21 +177,22 @@ def address(tensor: torch.Tensor | None) -> int | None:
 
 
 def make_plan(
-    query: torch.Tensor,
-    key: torch.Tensor,
+    states: Sequence[torch.Tensor],
     numbers: torch.Tensor,
     words: SentenceWords,
     query_positions: torch.Tensor | None,
     scaling: float,
     dropout: Any,
 ) -> Plan:
-    """What the compiled code is told besides the states. The tensors must outlive it."""
+    """What the compiled code is told besides the states: query, key and value. The tensors must outlive it."""
+    query, key, _ = states
     batch_size, num_heads, num_queries, width = query.shape
     return Plan(
         batch_size, num_heads, num_queries, key.shape[2], width, numbers.shape[-1], len(words.rank) // batch_size,
         address(numbers), address(query_positions),
         *(address(part) for part in (words.rank, words.start, words.length, words.keys)),
         scaling, dropout.probability, dropout.seed,
+        *(Steps(*some.stride()[:3]) for some in states),
     )  # fmt: skip
 
 
@@ -194,19 +202,21 @@ class CompiledAttention(torch.autograd.Function):
     @staticmethod
     def forward(ctx, query, key, value, scores, numbers, words, query_positions, scaling, dropout):  # type: ignore[no-untyped-def]
         """Output [B, H, Q, E]."""
-        inputs = [some.contiguous() for some in (query, key, value, scores)]
+        with_tiles = dropout.probability == 0.0 and uses_tiles(query, key, value)
+        inputs = [some.contiguous() if with_tiles else with_whole_rows(some) for some in (query, key, value)]
+        inputs.append(scores.contiguous())
         numbers = numbers.contiguous()
         query_positions = None if query_positions is None else query_positions.contiguous()
         words = SentenceWords(*(part.contiguous() for part in words))
-        with_tiles = dropout.probability == 0.0 and uses_tiles(query, key, value)
         dtype, attend = torch.float32, library().attend_forward
         if with_tiles:
             dtype, attend = torch.bfloat16, library().attend_forward_bfloat16
-        output = torch.empty_like(inputs[0], dtype=dtype)
+        states = [some.to(dtype) for some in inputs[:3]]
+        output = torch.empty_like(states[0])
         normaliser = output.new_empty(output.shape[:3], dtype=torch.float32)
-        plan = make_plan(query, key, numbers, words, query_positions, scaling, dropout)
-        states = [*(some.to(dtype) for some in inputs[:3]), inputs[3].float(), output, normaliser]
-        attend(ctypes.byref(plan), *map(as_pointer, states), torch.get_num_threads())
+        plan = make_plan(states, numbers, words, query_positions, scaling, dropout)
+        pointers = map(pointer_to_rows, [*states, inputs[3].float(), output, normaliser])
+        attend(ctypes.byref(plan), *pointers, torch.get_num_threads())
         output = output.to(query.dtype)
         ctx.save_for_backward(*inputs, output, normaliser, numbers, query_positions, *words)
         ctx.settings = (scaling, dropout)
@@ -217,15 +227,32 @@ class CompiledAttention(torch.autograd.Function):
     def backward(ctx, grad_output):  # type: ignore[no-untyped-def]
         """Gradients of query, key, value and scores."""
         *states, numbers, query_positions, rank, start, length, row, keys = ctx.saved_tensors
-        query, key = states[:2]
-        plan = make_plan(
-            query, key, numbers, SentenceWords(rank, start, length, row, keys), query_positions, *ctx.settings
-        )
-        inputs = [some.float() for some in (*states, grad_output.contiguous())]
+        words = SentenceWords(rank, start, length, row, keys)
+        inputs = [some.float() for some in (*states, grad_output)]
+        for place in (4, 6):  # the output and its gradient
+            inputs[place] = laid_out_like(inputs[place], inputs[0])
+        plan = make_plan(inputs[:3], numbers, words, query_positions, *ctx.settings)
         grads = [torch.empty_like(some) for some in inputs[:4]]
-        library().attend_backward(ctypes.byref(plan), *map(as_pointer, [*inputs, *grads]), torch.get_num_threads())
+        pointers = map(pointer_to_rows, [*inputs, *grads])
+        library().attend_backward(ctypes.byref(plan), *pointers, torch.get_num_threads())
         grads = [grad.to(some.dtype) for grad, some in zip(grads, states, strict=False)]
         return *grads, None, None, None, None, None
+
+
+def with_whole_rows(states: torch.Tensor) -> torch.Tensor:
+    """States [B, H, L, E] that new tensors can be made like: as they are, if no numbers are shared or left out."""
+    is_usable = states.stride(-1) == 1 and torch.empty_like(states, device="meta").stride() == states.stride()
+    return states if is_usable else states.contiguous()
+
+
+def laid_out_like(states: torch.Tensor, others: torch.Tensor) -> torch.Tensor:
+    """States whose numbers are where those of the others are in their memory."""
+    return states if states.stride() == others.stride() else torch.empty_like(others).copy_(states)
+
+
+def pointer_to_rows(states: torch.Tensor) -> ctypes.c_void_p:
+    """A pointer to numbers that need not be contiguous."""
+    return ctypes.c_void_p(states.data_ptr())
 
 
 def as_pointer(tensor: torch.Tensor | None) -> ctypes.c_void_p:

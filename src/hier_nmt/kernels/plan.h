@@ -17,6 +17,11 @@
 
 extern "C" {
 
+// How far it is from one document, head and row of a tensor [B, H, L, E] to the next.
+struct Steps {
+    int64_t document, head, row;
+};
+
 // What is attended to; see SentenceWords in sentence_blocks.py for the last five.
 struct Plan {
     int64_t batch_size, num_heads, num_queries, num_keys, width, num_choices, num_numbers;
@@ -28,6 +33,7 @@ struct Plan {
     const int64_t* keys;
     float scaling, dropout;
     uint64_t seed;
+    Steps of_query, of_key, of_value;  // also of the output and of all gradients; with tiles, of no use
 };
 
 }  // extern "C"
@@ -70,6 +76,17 @@ class Memory {
 
 // Each thread keeps its own from one call to the next: fresh pages cost more than what is done with them.
 thread_local Memory memory_of_thread;
+
+// Rows [L, E] of a document and head.
+template <typename Number>
+struct Rows {
+    Number* first;
+    int64_t step;
+
+    Rows(Number* all, const Plan& plan, const Steps& steps, int64_t head)
+        : first(all + head / plan.num_heads * steps.document + head % plan.num_heads * steps.head), step(steps.row) {}
+    Number* operator[](int64_t row) const { return first + row * step; }
+};
 
 // The pairs of one document and head, sorted by sentence.
 struct Pairs {

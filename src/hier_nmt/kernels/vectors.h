@@ -1,8 +1,8 @@
 // Copyright 2026 The hier_nmt Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Vectors of as many numbers as the processor takes at one time, and products of small matrices of them. E head width, a
-// multiple of 16.
+// Vectors of as many numbers as the processor takes at one time, and products of small matrices of them. E head width,
+// a multiple of 16.
 
 #pragma once
 
@@ -79,7 +79,9 @@ inline auto combined(Lanes lanes, Combine combine) {
 }
 
 // For `combine_lanes`: neighbouring groups of S lanes of two vectors in turn, the lanes of the second from LANES on.
-constexpr int in_turn(int lane, int size) { return lane / (2 * size) * 2 * size + lane % size + lane / size % 2 * LANES; }
+constexpr int in_turn(int lane, int size) {
+    return lane / (2 * size) * 2 * size + lane % size + lane / size % 2 * LANES;
+}
 
 template <int S, typename Combine, int... LANE>
 inline Vector combine_groups(Vector left, Vector right, Combine combine, std::integer_sequence<int, LANE...>) {

@@ -114,6 +114,32 @@ def test_a_long_document_whose_states_are_put_side_by_side(options, dtype):
     assert_equal(fast, slow, leaves, doubles, TOLERANCES[dtype])
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("num_tokens", [90, 1100])  # the second has more numbers than are left where they are
+@pytest.mark.parametrize("width", [48, 256])
+@pytest.mark.parametrize(
+    "given", ["batch, tokens, heads", "tokens, heads, batch", "one for all heads", "parts", "mixed"]
+)
+def test_states_may_lie_in_memory_in_any_order(given, width, num_tokens, dtype):
+    layouts = {
+        "batch, tokens, heads": lambda some: some.transpose(1, 2).contiguous().transpose(1, 2),
+        "tokens, heads, batch": lambda some: some.permute(2, 1, 0, 3).contiguous().permute(2, 1, 0, 3),
+        "one for all heads": lambda some: some[:, :1].expand_as(some),
+        "parts": lambda some: torch.cat([some, some], dim=-1)[..., : some.shape[-1]],
+    }
+    names = list(layouts) if given == "mixed" else [given] * 3
+    ids = (torch.arange(num_tokens) * 9 // num_tokens + 1).expand(2, -1)
+    states = [leaf.detach().to(dtype) for leaf in random_leaves(*[(2, 3, num_tokens, width)] * 3)]
+    states = [layouts[name](some) for name, some in zip(names, states, strict=False)]
+    indices, scores = torch.rand(2, 3, num_tokens, 9).argsort(-1)[..., :3], torch.randn(2, 3, num_tokens, 3)
+    found = []
+    for in_order in (False, True):
+        leaves = [(some.contiguous() if in_order else some).requires_grad_() for some in states]
+        output = attend_selected_sentences(*leaves, ids, indices, scores, kernel="grouped")
+        found.append((output, *gradients(output, leaves)))
+    torch.testing.assert_close(*found, rtol=0, atol=0)
+
+
 @pytest.mark.parametrize(
     ("dtype", "width", "dropout", "uses_tiles"),
     [
