@@ -29,7 +29,7 @@ help:  ## list the targets
 translate: $(RUNTIME)  ## translate the sample document, or FILE=my.txt, from English to French
 	@.venv/bin/python training/translate.py --model $(MODEL) "$(FILE)"
 
-test: $(DEV)  ## run the tests (about four minutes on two cores; no network, no GPU)
+test: $(DEV)  ## run the tests (six to ten minutes on two cores; no network, no GPU)
 	.venv/bin/python -m pytest $(PARALLEL)
 
 lint: $(DEV)  ## check style and formatting with ruff
