@@ -69,7 +69,7 @@ struct TileOfQueries {
         for (int64_t ahead = next; ahead < std::min<int64_t>(next + TILE_ROWS, pairs.pair.size()); ++ahead)
             for (int64_t place = 0; place < width; place += TILE_NUMBERS)
                 __builtin_prefetch(all_states + uint32_t(pairs.pair[ahead]) / num_choices * width + place);
-        multiply_with_columns(states.data(), width, columns, width, logits, PIECE);
+        multiply_with_columns(states.data(), columns, width, logits);
     }
 };
 

@@ -5,8 +5,6 @@
 
 #pragma once
 
-#include <numeric>
-
 #include "vectors.h"
 
 namespace {

@@ -270,11 +270,12 @@ def search_all(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """What `sentence_selection.search_all` gives back."""
     batch_size, num_heads, num_queries, width = query.shape
-    name = "select_sentences_bfloat16"
-    if t > MAX_CHOICES_WITH_TILES or not uses_tiles(query, key):
+    with_tiles = t <= MAX_CHOICES_WITH_TILES and width % TILE_NUMBERS == 0 and has_tiles()
+    if with_tiles and query.dtype == key.dtype == torch.bfloat16:
+        name = "select_sentences_bfloat16"
+    else:
         query, key = query.float(), key.float()
-        can_split = t <= MAX_CHOICES_WITH_TILES and num_queries >= MIN_QUERIES_WITH_TILES and width % TILE_NUMBERS == 0
-        name = "select_sentences_tiles" if can_split and has_tiles() else "select_sentences"
+        name = "select_sentences_tiles" if with_tiles and num_queries >= MIN_QUERIES_WITH_TILES else "select_sentences"
     states = [query.contiguous(), key.contiguous(), as_bytes(sentence_mask)]
     limits = [None if limit is None else limit.contiguous() for limit in (own_sentence_ids, num_choosable)]
     scores = query.new_empty(batch_size, num_heads, num_queries, t, dtype=torch.float32)

@@ -6,6 +6,8 @@
 //
 // Each (document, head) is the work of one thread. Dimensions as in choice.h.
 
+#include <numeric>
+
 #include "choice_by_products.h"
 
 #if defined(__AVX512VNNI__) && defined(__AVX512F__)

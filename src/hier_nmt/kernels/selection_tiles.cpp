@@ -281,7 +281,7 @@ Undecided choose(const Choice<State>& choice) {
 
 extern "C" {
 
-// The arguments are those of `choose_in_heads`; t is at most 8.
+// The arguments of both are those of `choose_in_heads`; t is at most 8.
 void select_sentences_bfloat16(int64_t batch_size, int64_t num_heads, int64_t num_queries, int64_t num_sentences,
                                int64_t width, int64_t t, const BFloat16* query, const BFloat16* key,
                                const uint8_t* sentence_mask, const int64_t* own, const int64_t* num_choosable,

@@ -21,7 +21,7 @@ struct Tree {
 
 namespace {
 
-// A level of the tree below a kept one: keys [nodes, E], behind which there are others, and what is a node.
+// A level of the tree: keys [nodes, E], behind which those of the level above it stand, and what is a node.
 struct Level {
     const float* keys;
     const uint8_t* mask;
@@ -30,7 +30,7 @@ struct Level {
     bool has(int64_t node) const { return node < num_nodes && mask[node]; }
 };
 
-// What is as good as nothing, but there: a relevance that is no number comes last.
+// A relevance that is no number comes last, but its node exists.
 inline Vector at_least_something(Vector score) {
     return score > -std::numeric_limits<float>::max() ? score : broadcast(-std::numeric_limits<float>::max());
 }

@@ -113,21 +113,20 @@ inline void arrange_rows(uint32_t* tiles, const BFloat16* const* words, int64_t 
         }
 }
 
-// Products of 16 rows of E numbers, `step` apart, with a piece's columns: float32 numbers [16][PIECE], `length` apart.
-inline void multiply_with_columns(const BFloat16* rows, int64_t step, const uint32_t* columns, int64_t width,
-                                  float* products, int64_t length) {
+// Products of 16 rows of E numbers with a piece's columns: float32 numbers [16][PIECE].
+inline void multiply_with_columns(const BFloat16* rows, const uint32_t* columns, int64_t width, float* products) {
     finish_writing();
     _tile_zero(0);
     _tile_zero(1);
     for (int64_t place = 0; place < width; place += TILE_NUMBERS, columns += 2 * TILE_PAIRS) {
-        _tile_loadd(2, rows + place, step * sizeof(BFloat16));
+        _tile_loadd(2, rows + place, width * sizeof(BFloat16));
         _tile_loadd(3, columns, LANES * sizeof(uint32_t));
         _tile_loadd(4, columns + TILE_PAIRS, LANES * sizeof(uint32_t));
         _tile_dpbf16ps(0, 2, 3);
         _tile_dpbf16ps(1, 2, 4);
     }
-    _tile_stored(0, products, length * sizeof(float));
-    _tile_stored(1, products + LANES, length * sizeof(float));
+    _tile_stored(0, products, PIECE * sizeof(float));
+    _tile_stored(1, products + LANES, PIECE * sizeof(float));
 }
 
 // Products [PIECE][PIECE] of so many rows of E numbers with a piece's columns.
