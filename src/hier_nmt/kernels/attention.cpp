@@ -220,24 +220,35 @@ void attend_head(const Plan& plan, int64_t head, const float* query, const float
             const Block block(plan, pairs, piece, first, of_queries);
             Vector logits[ROWS][2];
             logits_of(plan, piece, block, of_queries.states[0], step, columns.data(), logits);
-            float factors[ROWS], weights[ROWS][PIECE], *outputs[ROWS];
+            float added[LANES] = {}, so_far[LANES] = {}, factors[LANES], weights[ROWS][PIECE], *outputs[ROWS];
+            Vector lanes[LANES];  // those behind ROWS are of no use
+            for (int64_t row = 0; row < ROWS; ++row) {
+                added[row] = scores[block.pair[row]], so_far[row] = most[block.query[row]];
+                outputs[row] = of_queries.states[1] + block.query[row] * step;
+            }
+            for (int64_t row = 0; row < LANES; ++row) {
+                const Vector* of_row = logits[row % ROWS];
+                lanes[row] = num_parts == 2 ? larger(of_row[0], of_row[1]) : of_row[0];
+            }
+            const Vector score = load(added), before = load(so_far);
+            const Vector now = larger(before, combine_lanes(lanes, larger) + score);
+            // Where nothing has been seen so far: no difference of infinities.
+            const Vector bounded = larger(now, broadcast(-std::numeric_limits<float>::max()));
+            const Vector shift = score - bounded;
+            store(factors, exponential(before - bounded));
+            for (int64_t row = 0; row < block.count; ++row) {
+                lanes[row] = Vector{};
+                for (int64_t part = 0; part < num_parts; ++part) {
+                    const Vector some = exponential(logits[row][part] + shift[row]);
+                    store(weights[row] + part * LANES, some);
+                    lanes[row] += some;
+                }
+            }
+            const Vector sums = combine_lanes(lanes, plus);
             for (int64_t row = 0; row < block.count; ++row) {
                 const int64_t place = block.query[row];
-                const float score = scores[block.pair[row]], before = most[place];
-                float here = largest(logits[row][0]);
-                if (num_parts == 2) here = std::max(here, largest(logits[row][1]));
-                const float now = std::max(before, here + score);
-                Vector sums = {};
-                for (int64_t part = 0; part < num_parts; ++part) {
-                    // Nothing seen so far: no difference of infinities.
-                    const Vector some = now == -INFINITE ? Vector{} : exponential(logits[row][part] + (score - now));
-                    store(weights[row] + part * LANES, some);
-                    sums += some;
-                }
-                factors[row] = before == -INFINITE ? 0.0f : std::exp(before - now);
-                total[place] = total[place] * factors[row] + sum(sums);
-                most[place] = now;
-                outputs[row] = of_queries.states[1] + place * step;
+                total[place] = total[place] * factors[row] + sums[row];
+                most[place] = now[row];
             }
             if (plan.dropout > 0.0f) drop(plan, head, piece, block, weights);
             add_all_words(outputs, factors, weights, values, piece.count, width, block.count);
@@ -314,10 +325,10 @@ void head_gradients(const Plan& plan, int64_t head, States states, Gradients gra
                 std::fill(&factors[0][0], &factors[0][0] + ROWS * PIECE, 1.0f);
                 drop(plan, head, piece, block, factors);
             }
+            Vector lanes[LANES] = {};
             for (int64_t row = 0; row < block.count; ++row) {
                 const int64_t place = block.query[row];
                 const float shift = scores[block.pair[row]] - normaliser[place];
-                Vector sums = {};
                 for (int64_t part = 0; part < num_parts; ++part) {
                     Vector weight = exponential(logits[row][part] + shift), grad = grad_weights[row][part];
                     Vector read = weight;
@@ -326,12 +337,13 @@ void head_gradients(const Plan& plan, int64_t head, States states, Gradients gra
                         grad *= factor, read *= factor;
                     }
                     grad = weight * (grad - delta[place]);
-                    sums += grad;
+                    lanes[row] += grad;
                     store(weights[row] + part * LANES, read);
                     store(grad_logits[row] + part * LANES, grad * plan.scaling);
                 }
-                grad_scores[block.pair[row]] += sum(sums);
             }
+            const Vector sums = combine_lanes(lanes, plus);
+            for (int64_t row = 0; row < block.count; ++row) grad_scores[block.pair[row]] += sums[row];
             add_all_words(query_grads, ones, grad_logits, keys, piece.count, width, block.count);
             add_rows_to_words(key_sums.data(), grad_logits, queries, piece.count, width, block.count);
             add_rows_to_words(value_sums.data(), weights, grads_of, piece.count, width, block.count);

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <limits>
 #include <new>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -78,22 +79,25 @@ inline auto combined(Lanes lanes, Combine combine) {
         return lanes[0];
 }
 
-// For `combine_lanes`: neighbouring groups of S lanes of two vectors in turn, the lanes of the second from LANES on.
+// For `groups_in_turn`: where each lane comes from, the lanes of the second vector from LANES on.
 constexpr int in_turn(int lane, int size) {
     return lane / (2 * size) * 2 * size + lane % size + lane / size % 2 * LANES;
 }
 
-template <int S, typename Combine, int... LANE>
-inline Vector combine_groups(Vector left, Vector right, Combine combine, std::integer_sequence<int, LANE...>) {
-    return combine(__builtin_shufflevector(left, right, in_turn(LANE, S)...),
-                   __builtin_shufflevector(left, right, in_turn(LANE, S) + S...));
+// Neighbouring groups of S lanes of two vectors: those at even places, and those at odd ones.
+template <int S, int... LANE>
+inline std::pair<Vector, Vector> groups_in_turn(Vector left, Vector right, std::integer_sequence<int, LANE...>) {
+    return {__builtin_shufflevector(left, right, in_turn(LANE, S)...),
+            __builtin_shufflevector(left, right, in_turn(LANE, S) + S...)};
 }
 
 // Each lane: what all lanes of one of LANES vectors combine to, in the order of `combined`. They are overwritten.
 template <int S = LANES / 2, typename Combine>
 inline Vector combine_lanes(Vector* vectors, Combine combine) {
-    for (int place = 0; place < S; ++place)
-        vectors[place] = combine_groups<S>(vectors[place], vectors[place + S], combine, EachLane());
+    for (int place = 0; place < S; ++place) {
+        const auto [even, odd] = groups_in_turn<S>(vectors[place], vectors[place + S], EachLane());
+        vectors[place] = combine(even, odd);
+    }
     if constexpr (S > 1) return combine_lanes<S / 2>(vectors, combine);
     return vectors[0];
 }
@@ -144,13 +148,26 @@ inline void multiply_columns(const float* const* rows, const float* matrix, int6
         for (int part = 0; part < V; ++part) products[row][part] = totals[row][part];
 }
 
+// Makes rows of the columns of LANES vectors.
+template <int S = LANES / 2>
+inline void transpose_lanes(Vector* vectors) {
+    for (int place = 0; place < LANES; ++place)
+        if (place / S % 2 == 0)
+            std::tie(vectors[place], vectors[place + S]) =
+                groups_in_turn<S>(vectors[place], vectors[place + S], EachLane());
+    if constexpr (S > 1) transpose_lanes<S / 2>(vectors);
+}
 
 // The words' states as columns [width][PIECE], zeros behind the last.
 inline void transpose(float* columns, const float* const* words, int64_t count, int64_t width) {
-    for (int64_t place = 0; place < width; ++place) {
-        for (int64_t word = 0; word < count; ++word) columns[place * PIECE + word] = words[word][place];
-        for (int64_t word = count; word < PIECE; ++word) columns[place * PIECE + word] = 0.0f;
-    }
+    for (int64_t first = 0; first < PIECE; first += LANES)
+        for (int64_t place = 0; place < width; place += LANES) {
+            Vector lanes[LANES];
+            for (int64_t word = 0; word < LANES; ++word)
+                lanes[word] = first + word < count ? load(words[first + word] + place) : Vector{};
+            transpose_lanes(lanes);
+            for (int64_t lane = 0; lane < LANES; ++lane) store(columns + (place + lane) * PIECE + first, lanes[lane]);
+        }
 }
 
 inline float product(const float* left, const float* right, int64_t width) {
