@@ -54,10 +54,10 @@ def find_words(key_sentence_ids: torch.Tensor) -> SentenceWords:
     keys = places.argsort(stable=True)
     count = torch.bincount(places, minlength=num_places)
     start = count.cumsum(0) - count
-    is_sentence = (torch.arange(num_places, device=device) % num_numbers > 0) & (count > 0)
-    length, place = (count * is_sentence).sort(stable=True)
+    count[::num_numbers] = 0  # padding
+    length, place = count.sort(stable=True)
     rank = torch.empty_like(place).scatter_(0, place, torch.arange(num_places, device=device))
-    return SentenceWords(rank.masked_fill(~is_sentence, num_places), start[place], length, place // num_numbers, keys)
+    return SentenceWords(rank.masked_fill_(count == 0, num_places), start[place], length, place // num_numbers, keys)
 
 
 @dataclass(frozen=True)
