@@ -47,7 +47,7 @@ FUNCTIONS = (
 # These are in the library where the compiler knew of the processor's matrix tiles.
 FUNCTIONS_WITH_TILES = ("attend_forward_bfloat16", "select_sentences_bfloat16", "select_sentences_tiles")
 DTYPES = (torch.float32, torch.bfloat16, torch.float16)
-# Numbers of a vector in the compiled code.
+# Head widths are multiples of it: the numbers of the longest vectors of the compiled code.
 LANES = 16
 # Bfloat16 numbers of a row of a tile; how many sentences are chosen with tiles, and in float32 by how many queries.
 TILE_NUMBERS, MAX_CHOICES_WITH_TILES, MIN_QUERIES_WITH_TILES = 32, 8, 64

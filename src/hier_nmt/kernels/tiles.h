@@ -53,37 +53,6 @@ inline void narrow(BFloat16* to, Vector numbers) {
     std::memcpy(to, &bits, sizeof(bits));
 }
 
-inline Vector pick(Vector left, const int32_t* lanes, Vector right) {
-    return Vector(_mm512_permutex2var_ps(__m512(left), _mm512_load_si512(lanes), __m512(right)));
-}
-
-// Lanes of two vectors, those of the second from 16 on.
-struct Lanes {
-    alignas(64) int32_t first[LANES] = {}, second[LANES] = {};
-};
-
-// For the transposition: groups of S lanes change places with those of the vector S behind.
-template <int S>
-constexpr Lanes exchanged_groups() {
-    Lanes lanes;
-    for (int lane = 0; lane < LANES; ++lane) {
-        lanes.first[lane] = lane & S ? lane - S + int(LANES) : lane;
-        lanes.second[lane] = lanes.first[lane] + S;
-    }
-    return lanes;
-}
-
-// One step of the transposition of 16 vectors.
-template <int S>
-inline void exchange_groups(Vector* vectors) {
-    static constexpr Lanes lanes = exchanged_groups<S>();
-    for (int place = 0; place < LANES; ++place) {
-        if (place & S) continue;
-        const Vector left = vectors[place], right = vectors[place + S];
-        vectors[place] = pick(left, lanes.first, right), vectors[place + S] = pick(left, lanes.second, right);
-    }
-}
-
 // The states [PIECE][E] of `count` words as the right factors of products with rows of E numbers, zeros behind the
 // last: tiles [E / 32][2], the second of the words from the 17th on, of the words' pairs of neighbouring numbers
 // [16][words].
@@ -93,10 +62,7 @@ inline void arrange_columns(uint32_t* tiles, const BFloat16* const* words, int64
             Vector pairs[LANES] = {};
             for (int64_t word = first; word < std::min(first + LANES, count); ++word)
                 pairs[word - first] = Vector(_mm512_loadu_ps(words[word] + place));
-            exchange_groups<8>(pairs);
-            exchange_groups<4>(pairs);
-            exchange_groups<2>(pairs);
-            exchange_groups<1>(pairs);
+            transpose_lanes(pairs);
             std::memcpy(tiles, pairs, sizeof(pairs));
         }
 }
