@@ -482,7 +482,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--steady-memory", action="store_true", help="huge pages, and no memory is given back meanwhile"
     )
     parser.add_argument("--skip-memory", action="store_true", help="measure times alone")
-    parser.add_argument("--quick", action="store_true", help="small and few: whether everything runs, under a minute")
+    parser.add_argument("--quick", action="store_true", help="small and few: whether everything runs, in minutes")
     parser.add_argument("--output", type=Path, metavar="FILE.json", help="write all figures here, after each document")
     parser.add_argument("--resume", action="store_true", help="keep what an interrupted run wrote to the output")
     parser.add_argument("--plot", type=Path, metavar="FILE.png", help="plot time against tokens here")

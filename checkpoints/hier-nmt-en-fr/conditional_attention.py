@@ -16,8 +16,9 @@ from transformers.utils import logging
 
 from .document_structure import CompletedSentences, Sentences
 from .multi_head_attention import AttentionInputs, MultiHeadAttention, SelectionPlan, eager_attention_forward
+from .precision import full_precision
 from .sentence_encoder import PairMerge, SentenceEncoder
-from .sentence_selection import full_precision, select_by_relevance
+from .sentence_selection import select_by_relevance
 from .sentence_tree import build_sentence_tree, path_summed_keys, traverse_tree
 
 if TYPE_CHECKING:

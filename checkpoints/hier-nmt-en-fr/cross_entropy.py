@@ -11,6 +11,8 @@ import torch
 from torch import nn
 from torch.autograd.function import once_differentiable
 
+from .precision import full_precision
+
 IGNORED_LABEL = -100
 # Logits worked on at a time: on the CPU what the caches hold, elsewhere enough to keep the device busy.
 CHUNK_ELEMENTS_CPU = 2**20
@@ -32,7 +34,7 @@ def mean_cross_entropy(
     labels = labels.to(logits.device)
     rows, targets = logits.flatten(0, 1), labels.flatten()
     if torch.compiler.is_compiling():
-        total = nn.functional.cross_entropy(_full_precision(rows), targets, reduction="sum")
+        total = nn.functional.cross_entropy(full_precision(rows), targets, reduction="sum")
     else:
         total = _SummedCrossEntropy.apply(rows, targets)
     return total / ((labels != IGNORED_LABEL).sum() if num_items_in_batch is None else num_items_in_batch)
@@ -47,7 +49,7 @@ class _SummedCrossEntropy(torch.autograd.Function):
         parts = []
         size = _rows_per_chunk(logits)
         for some_logits, some_labels in zip(logits.split(size), labels.split(size), strict=True):
-            parts.append(nn.functional.cross_entropy(_full_precision(some_logits), some_labels, reduction="sum"))
+            parts.append(nn.functional.cross_entropy(full_precision(some_logits), some_labels, reduction="sum"))
         ctx.save_for_backward(logits, labels)
         return torch.stack(parts).sum()
 
@@ -62,15 +64,11 @@ class _SummedCrossEntropy(torch.autograd.Function):
             gradient.split(size), logits.split(size), labels.split(size), strict=True
         ):
             is_ignored = (some_labels == IGNORED_LABEL)[:, None]
-            changes = _full_precision(some_logits).softmax(-1)
+            changes = full_precision(some_logits).softmax(-1)
             places = some_labels[:, None].masked_fill(is_ignored, 0)
             changes.scatter_add_(1, places, changes.new_full(places.shape, -1.0))
             some.copy_(changes.mul_(grad_total).masked_fill_(is_ignored, 0.0))
         return gradient, None
-
-
-def _full_precision(logits: torch.Tensor) -> torch.Tensor:
-    return logits.float() if logits.dtype in (torch.float16, torch.bfloat16) else logits
 
 
 def _rows_per_chunk(logits: torch.Tensor) -> int:

@@ -169,6 +169,8 @@ class HierNMTEncoder(HierNMTStack):
             raise ValueError("Pass exactly one of input_ids and inputs_embeds.")
         if inputs_embeds is None:
             inputs_embeds = self.embed_tokens(input_ids)
+        if inputs_embeds.shape[1] == 0:
+            raise ValueError(f"The source has no tokens: its embeddings have the shape {tuple(inputs_embeds.shape)}.")
         check_structure_ids("sentence_ids", sentence_ids, inputs_embeds)
         check_structure_ids("paragraph_ids", paragraph_ids, inputs_embeds)
         mask = token_mask(self.config, input_ids, inputs_embeds, attention_mask)

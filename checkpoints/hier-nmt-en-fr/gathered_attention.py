@@ -11,7 +11,7 @@ from typing import NamedTuple
 import torch
 from torch.nn import functional
 
-from .sentence_selection import full_precision
+from .precision import full_precision, outside_autocast
 
 # Keys that may be gathered for one head. A call that could exceed it groups queries by sentence instead.
 MAX_GATHERED_KEYS = 2**15
@@ -46,6 +46,7 @@ def sort_keys(key_sentence_ids: torch.Tensor) -> SortedKeys:
     return SortedKeys(*key_sentence_ids.sort(dim=-1, stable=True), longest)
 
 
+@outside_autocast
 def gathered_attention(
     query: torch.Tensor,
     key: torch.Tensor,

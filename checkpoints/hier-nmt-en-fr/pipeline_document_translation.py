@@ -359,6 +359,7 @@ if False:  # From a folder, Transformers before 5.8 copies only what the file th
     from .pipeline_tokenizers import *
     from .placed_marks import *
     from .positions import *
+    from .precision import *
     from .repetition import *
     from .selected_attention import *
     from .sentence_blocks import *

@@ -10,8 +10,8 @@ from torch.nn import functional
 
 from .compiled_form import compiled_form
 from .grouped_attention import grouped_attention
+from .precision import full_precision, outside_autocast
 from .sentence_blocks import SentenceWords, find_words
-from .sentence_selection import full_precision
 
 PYTORCH_KERNELS = ("auto", "reference", "grouped")
 ATTENTION_KERNELS = (*PYTORCH_KERNELS, "triton")
@@ -21,6 +21,7 @@ MIN_GROUPED_KEYS = 448
 UNREAD = -1e30
 
 
+@outside_autocast
 def attend_selected_sentences(
     query: torch.Tensor,
     key: torch.Tensor,
@@ -54,7 +55,7 @@ def attend_selected_sentences(
         dropout: probability on the attention weights.
         kernel: `reference` (dense, holds Q x K), `grouped` (linear in the number of selected tokens), `triton` (the
             same on a GPU, experimental) or `auto`: the dense form for short documents, where it is faster, else
-            `grouped`.
+            `grouped`. Code compiled by `torch.compile` takes the dense form whatever the kernel.
         words: `find_words(key_sentence_ids)` if the caller has it.
 
     Raises:
@@ -63,6 +64,8 @@ def attend_selected_sentences(
     """
     scaling = query.shape[-1] ** -0.5 if scaling is None else scaling
     sentence_scores = full_precision(sentence_scores)
+    if key.shape[2] == 0 or (sentence_indices.shape[-1] == 0 and own_sentence_ids is None):
+        return query.masked_fill(query.new_ones((), dtype=torch.bool), 0.0)
     if not is_grouped(kernel, key.shape[2], query):
         return attend_selected_sentences_reference(
             query, key, value, key_sentence_ids, sentence_indices, sentence_scores,
@@ -94,6 +97,7 @@ def is_grouped(kernel: str, num_keys: int, query: torch.Tensor | None = None) ->
     return query is not None and compiled_form(query) is not None
 
 
+@outside_autocast
 def attend_selected_sentences_reference(
     query: torch.Tensor,
     key: torch.Tensor,

@@ -12,6 +12,7 @@ import torch
 from torch.nn import functional
 
 from .compiled_form import compiled_form
+from .precision import full_precision, outside_autocast
 from .workspace import Workspace, kept_workspace
 
 # Scores held at one time by the search among all sentences, few enough for the processor's cache.
@@ -29,10 +30,20 @@ def keep_top_t(scores: torch.Tensor, t: int) -> torch.Tensor:
     Args:
         scores: [..., N].
         t: number of scores kept, at least 1.
+
+    Raises:
+        ValueError: t is below 1.
     """
+    check_num_selected(t)
     order = scores.argsort(dim=-1, descending=True, stable=True)
     ranks = order.argsort(dim=-1)
     return scores.masked_fill(ranks >= t, -torch.inf)
+
+
+def check_num_selected(t: int) -> None:
+    """Raises ValueError if t sentences, below 1, are to be selected."""
+    if t < 1:
+        raise ValueError(f"t={t} sentences cannot be selected; it must be at least 1.")
 
 
 def select_top_sentences(scores: torch.Tensor, t: int) -> tuple[torch.Tensor, torch.Tensor]:
@@ -48,8 +59,9 @@ def select_top_sentences(scores: torch.Tensor, t: int) -> tuple[torch.Tensor, to
     Raises:
         ValueError: t is below 1.
     """
-    if t < 1:
-        raise ValueError(f"t={t} sentences cannot be selected; it must be at least 1.")
+    check_num_selected(t)
+    if scores.shape[-1] == 0:
+        scores = functional.pad(scores, (0, 1), value=-torch.inf)
     remaining = scores.detach()
     found = []
     for _ in range(min(t, scores.shape[-1])):
@@ -136,6 +148,7 @@ def relevance_gradients(
     return grad_query.view_as(query), grad_key
 
 
+@outside_autocast
 def select_by_relevance(
     sentence_query: torch.Tensor,
     sentence_key: torch.Tensor,
@@ -161,7 +174,11 @@ def select_by_relevance(
     Returns:
         Indices [B, H, Q, t] from 0, and scores [B, H, Q, t]; places without a sentence have index 0 and a score of
         minus infinity.
+
+    Raises:
+        ValueError: t is below 1.
     """
+    check_num_selected(t)
     compiled = compiled_form(sentence_query)
     search = search_all if compiled is None else compiled.search_all
     with torch.no_grad():
@@ -308,8 +325,3 @@ def top_by_keys(scores: torch.Tensor, t: int, workspace: Workspace) -> torch.Ten
         if place < t - 1:
             keys.scatter_(-1, best, torch.iinfo(torch.int64).min)
     return found
-
-
-def full_precision(states: torch.Tensor) -> torch.Tensor:
-    """The states in float32 if they have less."""
-    return states.float() if states.dtype in (torch.float16, torch.bfloat16) else states

@@ -12,7 +12,8 @@ import torch
 from torch.nn import functional
 
 from .compiled_form import compiled_form
-from .sentence_selection import full_precision, relevance_of_selected, select_top_sentences
+from .precision import full_precision, outside_autocast
+from .sentence_selection import check_num_selected, relevance_of_selected, select_top_sentences
 
 # Levels of up to this many nodes above the leaves are scored by one product, which costs less than gathering keys.
 SMALL_LEVEL = 64
@@ -66,6 +67,7 @@ def path_summed_keys(node_keys: Sequence[torch.Tensor], node_masks: Sequence[tor
     return summed[::-1]
 
 
+@outside_autocast
 def traverse_tree(
     query: torch.Tensor,
     node_keys: Sequence[torch.Tensor],
@@ -95,8 +97,9 @@ def traverse_tree(
         stand behind the others with index 0 and a score of minus infinity.
 
     Raises:
-        ValueError: `selection` is unknown.
+        ValueError: `selection` is unknown, or t below 1.
     """
+    check_num_selected(t)
     if selection not in ("cumulative", "node"):
         raise ValueError(f"selection={selection!r} is unknown; choose cumulative or node.")
     query, node_keys = full_precision(query), [full_precision(keys) for keys in node_keys]

@@ -84,8 +84,14 @@ def document_structure(
         input_ids: token ids [B, S], or None where only embeddings are known.
         attention_mask: [B, S], zero on padding.
         sentence_ids, paragraph_ids: the caller's own numbers [B, S], or None; what they say of padding is not read.
+
+    Raises:
+        ValueError: a number is negative.
     """
     is_token = attention_mask.long()
+    for name, numbers in (("Sentence", sentence_ids), ("Paragraph", paragraph_ids)):
+        if numbers is not None and not torch.compiler.is_compiling() and bool((numbers * is_token < 0).any()):
+            raise ValueError(f"{name} number {int((numbers * is_token).min())} is negative: number from 1 on.")
     if sentence_ids is None and input_ids is not None:
         sentence_ids = sentence_ids_from_tokens(input_ids, config.separator_token_ids, attention_mask)
     if paragraph_ids is None and input_ids is not None:

@@ -19,8 +19,8 @@ from transformers import PreTrainedModel
 
 from ..models.conditional_attention import HierarchicalAttention, SentenceContextAttention, SentenceKeys
 from ..models.multi_head_attention import MultiHeadAttention, SelectionPlan
+from ..models.precision import full_precision
 from ..models.sentence_encoder import PairMerge, SentenceEncoder, weights_in_sentence
-from ..models.sentence_selection import full_precision
 from ..models.sentence_tree import existing, search_tree
 from ..visualization.attention_records import TreeRecord
 

@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from ..models.sentence_selection import full_precision
+from ..models.precision import full_precision
 from ..models.translation_vocabulary import TranslationVocabulary
 from ..visualization.attention_records import SLOT_SIDES, SlotRecord, TokenRow, TreeRecord
 from .attention_calls import attention_implementation

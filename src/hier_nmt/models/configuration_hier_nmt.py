@@ -92,7 +92,7 @@ class HierNMTConfig(HubConfig):
         tree_selection: what decides on a level of the tree: `cumulative` relevance, or that of the `node` alone.
         attention_kernel: how `conditional`, `hierarchical` and `big_bird` slots are computed: `reference` (masked),
             `grouped` (linear), `auto`, whichever is faster, or `triton` (on a GPU, experimental; `big_bird` as with
-            `auto`), see `attend_selected_sentences`.
+            `auto`), see `attend_selected_sentences`; under `torch.compile` always `reference`.
         big_bird_block_size: tokens of a block of `big_bird` attention (Zaheer et al. 2020). Like the next four it is
             read at every forward.
         big_bird_global_tokens: first tokens of a document, which all see; those of a source see all.
@@ -234,10 +234,14 @@ class HierNMTConfig(HubConfig):
             changes: fields that differ from it.
 
         Raises:
-            ValueError: there is no such preset.
+            ValueError: there is no such preset, or no such field.
         """
         if name not in PRESETS:
             raise ValueError(f"preset {name!r} is unknown; choose one of {', '.join(PRESETS)}.")
+        default = cls()
+        for change, value in changes.items():
+            if not hasattr(default, change):
+                raise ValueError(f"{change}={value!r} changes nothing: {cls.__name__} has no such field.")
         return cls(**{**PRESETS[name], **changes})
 
     @property

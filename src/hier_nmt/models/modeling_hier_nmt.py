@@ -113,7 +113,7 @@ class HierNMTModel(HierNMTPreTrainedModel):
             attention_mask = source.sentence_ids > 0
 
         for name in ("selected_sentences", "sentence_attentions"):
-            if kwargs.get(f"output_{name}"):
+            if kwargs.get(f"output_{name}", getattr(self.config, f"output_{name}", False)):
                 kwargs[f"output_cross_{name}"] = True  # type: ignore[literal-required]
         decoder_outputs = self.decoder(
             input_ids=decoder_input_ids,

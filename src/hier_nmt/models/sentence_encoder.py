@@ -39,7 +39,14 @@ def source2token(
         query: one learned query per head [H, E]; [E] for a single head.
         key_weight, value_weight: [H * E, D], as in `torch.nn.functional.linear`.
         output_weight: [D, H * E].
+
+    Raises:
+        ValueError: a number is larger than N (where the tokens are on the processor; else the device says so).
     """
+    if sentence_ids.device.type == "cpu" and not torch.compiler.is_compiling():
+        highest = int(sentence_ids.max()) if sentence_ids.numel() else 0
+        if highest > num_sentences:
+            raise ValueError(f"Sentence number {highest} is above num_sentences={num_sentences}.")
     query = query.reshape(-1, query.shape[-1])
     num_heads, head_dim = query.shape
     batch_size, _, d_model = hidden_states.shape

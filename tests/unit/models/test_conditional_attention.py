@@ -21,9 +21,11 @@ from tiny_models import (
     tiny_model,
     window_inputs,
 )
+from torch.utils.flop_counter import FlopCounterMode
 
 from hier_nmt import HierNMTForConditionalGeneration
-from hier_nmt.models import conditional_attention, sentence_tree
+from hier_nmt.models import conditional_attention, sentence_encoder, sentence_tree
+from hier_nmt.models.sentence_encoder import source2token
 from hier_nmt.models.sentence_tree import path_summed_keys
 
 NO = -math.inf
@@ -300,6 +302,17 @@ def test_the_model_passes_on_what_every_slot_chose(changes):
     torch.testing.assert_close(output.logits, logits(model, **window_inputs()))
 
 
+@pytest.mark.parametrize("name", ["selected_sentences", "sentence_attentions"])
+@every_choosing_variant
+def test_the_configuration_can_ask_for_what_every_slot_chose(changes, name):
+    model = tiny_model(**changes)
+    expected = model(**window_inputs(), **{f"output_{name}": True})
+    setattr(model.config, f"output_{name}", True)
+    output = model(**window_inputs())
+    for slot in ("encoder", "decoder", "cross"):
+        torch.testing.assert_close(output[f"{slot}_{name}"], expected[f"{slot}_{name}"])
+
+
 @every_choosing_variant
 def test_weights_lie_on_the_chosen_sentences_tokens_and_sum_to_one(changes):
     requests = {"output_selected_sentences": True, "output_sentence_attentions": True, "output_attentions": True}
@@ -369,6 +382,50 @@ def test_decoding_sums_the_keys_of_a_tree_once_whatever_it_writes(monkeypatch, n
     assert len(calls) == model.config.encoder_layers + model.config.decoder_layers
 
 
+@every_choosing_variant
+def test_decoding_encodes_the_sentences_of_the_source_once(changes, monkeypatch):
+    calls = []
+
+    def count(*arguments):
+        calls.append(arguments)
+        return source2token(*arguments)
+
+    monkeypatch.setattr(sentence_encoder, "source2token", count)
+    # A decoder that encodes no sentences of its own.
+    model = tiny_model(**{**changes, "decoder_self_attention": "sentence"})
+    model.generate(**source_inputs(), min_new_tokens=1, max_new_tokens=1)
+    num_calls = len(calls)
+    assert num_calls > 0
+    model.generate(**source_inputs(), min_new_tokens=6, max_new_tokens=6)
+    assert len(calls) == 2 * num_calls
+
+
+def operations_of_a_step(model: HierNMTForConditionalGeneration, num_sentences: int) -> int:
+    """Floating-point operations of products in one decoding step below so many source sentences of five tokens."""
+    source = source_inputs([[6, 7, 8, 9, SEP] * (num_sentences - 1) + [6, 7, 8, 9, EOS]])
+    counts = []
+    for num_tokens in (4, 5):
+        with FlopCounterMode(display=False) as counter:
+            model.generate(**source, min_new_tokens=num_tokens, max_new_tokens=num_tokens)
+        counts.append(counter.get_total_flops())
+    return counts[1] - counts[0]
+
+
+@every_choosing_variant
+def test_what_a_decoding_step_costs_grows_by_the_scores_of_sentences_alone(changes):
+    sizes = {"max_position_embeddings": 1024, "max_sentence_positions": 256, "max_source_tokens": 2048}
+    # In `auto`, documents of less than 448 tokens are read in the dense form, which is faster.
+    model = tiny_model(**{**changes, "decoder_self_attention": "sentence"}, **sizes)
+    growth = operations_of_a_step(model, 200) - operations_of_a_step(model, 100)
+    one_score_in_all_heads = 2 * model.config.d_model
+    assert growth <= 100 * one_score_in_all_heads * model.config.decoder_layers
+    # Full attention multiplies queries with all keys and weights with all values.
+    full = tiny_model(**sizes)
+    full.set_attn_implementation("eager")
+    growth = operations_of_a_step(full, 200) - operations_of_a_step(full, 100)
+    assert growth == 100 * 5 * 2 * one_score_in_all_heads * full.config.decoder_layers
+
+
 # Errors
 
 
@@ -394,3 +451,26 @@ def test_a_sentence_number_beyond_the_number_of_tokens_is_an_error(changes, name
     numbers[0, -1] = num_tokens + 1
     with pytest.raises(ValueError, match=f"Sentence number {num_tokens + 1} with {num_tokens} tokens"):
         tiny_model(**changes)(**inputs, **{name: numbers})
+
+
+@pytest.mark.parametrize("name", ["sentence_ids", "decoder_sentence_ids"])
+@every_choosing_variant
+def test_a_negative_sentence_number_is_an_error(changes, name):
+    numbers = torch.ones(1, 9 if name == "sentence_ids" else 10, dtype=torch.long)
+    numbers[0, 2] = -3
+    with pytest.raises(ValueError, match="Sentence number -3 is negative"):
+        tiny_model(**changes)(**window_inputs(SOURCES[:1], TARGETS[:1]), **{name: numbers})
+
+
+@pytest.mark.parametrize("t", [0, -1])
+@every_choosing_variant
+def test_a_number_of_sentences_below_one_is_an_error_on_a_loaded_model_too(changes, t):
+    model = tiny_model(**changes)
+    model.config.num_selected_sentences = t
+    with pytest.raises(ValueError, match=f"t={t} sentences cannot be selected"):
+        model(**window_inputs())
+
+
+def test_a_source_without_tokens_is_an_error():
+    with pytest.raises(ValueError, match=r"The source has no tokens: its embeddings have the shape \(2, 0, 16\)"):
+        tiny_model(**CONDITIONAL)(input_ids=torch.tensor([[], []]).long(), decoder_input_ids=torch.tensor([[EOS]] * 2))

@@ -122,6 +122,8 @@ def test_presets_are_the_papers_systems():
     assert slots == ("hierarchical", "conditional", "hierarchical")
     with pytest.raises(ValueError, match="preset 'none' is unknown; choose one of transformer, document"):
         HierNMTConfig.preset("none")
+    with pytest.raises(ValueError, match="num_selected_sentence=3 changes nothing: HierNMTConfig has no such field"):
+        HierNMTConfig.preset("conditional", num_selected_sentence=3)
 
 
 @pytest.mark.parametrize(

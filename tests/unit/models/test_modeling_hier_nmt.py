@@ -483,13 +483,19 @@ def test_half_precision_is_finite_and_near(changes, dtype):
     assert all(gradient.isfinite().all() for gradient in gradients.values())
 
 
-def test_autocast_to_bfloat16_trains():
-    model = tiny_model(init_std=0.1).float()
-    with torch.autocast("cpu", torch.bfloat16):
+@every_variant
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
+def test_under_autocast_training_is_finite_and_near(changes, dtype):
+    model = tiny_model(**changes, init_std=0.1).float()
+    exact = model(**window_inputs()).loss
+    with torch.autocast("cpu", dtype):
         loss = model(**window_inputs()).loss
     loss.backward()
     assert loss.dtype == torch.float32
-    assert all(parameter.grad.isfinite().all() for parameter in model.parameters())
+    torch.testing.assert_close(loss, exact, rtol=0.01, atol=0.01)
+    gradients = [parameter.grad for parameter in model.parameters() if parameter.grad is not None]
+    assert gradients
+    assert all(gradient.isfinite().all() for gradient in gradients)
 
 
 @pytest.mark.parametrize(

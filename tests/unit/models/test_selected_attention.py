@@ -390,3 +390,15 @@ def test_what_was_first_used_in_inference_mode_is_trained_afterwards():
     output = attend("grouped", leaves, key_ids, 2)
     torch.testing.assert_close(output, expected.clone())
     assert all(torch.isfinite(some).all() for some in gradients(output, leaves))
+
+
+@every_kernel
+@pytest.mark.parametrize(("num_keys", "t"), [(0, 2), (3, 0)])
+def test_queries_without_keys_or_sentences_get_zeros_and_gradients_of_zero(kernel, num_keys, t):
+    query, key = torch.randn(1, 2, 4, 3, requires_grad=True), torch.randn(1, 2, num_keys, 3)
+    ids = torch.ones(1, num_keys, dtype=torch.long)
+    indices, scores = torch.zeros(1, 2, 4, t, dtype=torch.long), torch.zeros(1, 2, 4, t)
+    output = attend_selected_sentences(query, key, key, ids, indices, scores, kernel=kernel)
+    output.sum().backward()
+    assert not output.any()
+    assert not query.grad.any()

@@ -11,6 +11,7 @@ from references import scores_by_sentence, select_by_relevance_reference
 
 from hier_nmt.models import sentence_selection
 from hier_nmt.models.sentence_selection import keep_top_t, select_by_relevance, select_top_sentences
+from hier_nmt.models.sentence_tree import traverse_tree
 
 NO = -math.inf
 # Three documents: full, padded, with a sentence without tokens; and one that has no sentences at all.
@@ -71,9 +72,23 @@ def test_selected_sentences_are_best_first_and_unfilled_places_score_minus_infin
     assert found[1].tolist() == [[best]]
 
 
-def test_selecting_less_than_one_sentence_is_an_error():
-    with pytest.raises(ValueError, match="t=0 sentences"):
-        select_top_sentences(torch.zeros(2, 3), 0)
+@pytest.mark.parametrize("t", [0, -1])
+def test_selecting_less_than_one_sentence_is_an_error(t):
+    states, mask = torch.zeros(1, 2, 3, 4), torch.ones(1, 3, dtype=torch.bool)
+    for select in (
+        lambda: keep_top_t(torch.zeros(2, 3), t),
+        lambda: select_top_sentences(torch.zeros(2, 3), t),
+        lambda: select_by_relevance(states, states, mask, t),
+        lambda: traverse_tree(states, [states], [mask], t),
+    ):
+        with pytest.raises(ValueError, match=f"t={t} sentences cannot be selected"):
+            select()
+
+
+def test_without_sentences_no_place_is_filled():
+    indices, scores = select_top_sentences(torch.zeros(2, 0), 2)
+    assert indices.tolist() == [[0, 0]] * 2
+    assert scores.tolist() == [[NO, NO]] * 2
 
 
 @pytest.mark.parametrize("t", [1, 2, 5, 9])

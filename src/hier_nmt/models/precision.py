@@ -1,0 +1,33 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""In which type scores are computed."""
+
+import functools
+from collections.abc import Callable
+from typing import Concatenate, ParamSpec, TypeVar
+
+import torch
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+
+
+def full_precision(states: torch.Tensor) -> torch.Tensor:
+    """The states in float32 if they have less."""
+    return states.float() if states.dtype in (torch.float16, torch.bfloat16) else states
+
+
+def outside_autocast(
+    operation: Callable[Concatenate[torch.Tensor, Arguments], Result],
+) -> Callable[Concatenate[torch.Tensor, Arguments], Result]:
+    """The operation on tensors with autocast off: it chooses the types of its products itself."""
+
+    @functools.wraps(operation)
+    def run(first: torch.Tensor, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+        device = first.device.type
+        if not torch.is_autocast_enabled(device):
+            return operation(first, *args, **kwargs)
+        with torch.autocast(device, enabled=False):
+            return operation(first, *args, **kwargs)
+
+    return run
