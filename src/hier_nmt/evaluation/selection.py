@@ -7,7 +7,7 @@ Dimensions: H heads, S source tokens, t selected sentences.
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,19 +22,32 @@ from ..models.translation_vocabulary import TranslationVocabulary
 LARGEST_OFFSET = 15
 
 
+class AmbiguousSentence(NamedTuple):
+    """A sentence whose translation another one decides.
+
+    Attributes:
+        sentence, decided_by: numbers of both, from 0.
+        wrong_translation: what it would be, had another thing been meant.
+    """
+
+    sentence: int
+    decided_by: int
+    wrong_translation: str
+
+
 class AnnotatedDocument(NamedTuple):
     """A document of the controlled corpus.
 
     Attributes:
         source, target: its sentences.
         ends_paragraph: whether each is the last of its paragraph.
-        ambiguities: (ambiguous sentence, deciding sentence) from 0.
+        ambiguities: its ambiguous sentences.
     """
 
     source: list[str]
     target: list[str]
     ends_paragraph: list[bool]
-    ambiguities: list[tuple[int, int]]
+    ambiguities: list[AmbiguousSentence]
 
 
 def read_annotated_documents(path: str | Path) -> Iterator[AnnotatedDocument]:
@@ -48,7 +61,8 @@ def read_annotated_documents(path: str | Path) -> Iterator[AnnotatedDocument]:
             try:
                 item = json.loads(line)
                 paragraphs = [(paragraph["en"], paragraph["fr"]) for paragraph in item["paragraphs"]]
-                ambiguities = [(one["sentence"], one["decided_by"]) for one in item["annotations"]]
+                fields = AmbiguousSentence._fields
+                ambiguities = [AmbiguousSentence(*(one[name] for name in fields)) for one in item["annotations"]]
             except (ValueError, KeyError, TypeError, RecursionError) as error:
                 raise ValueError(f"{path}, line {number}: no annotated document ({error!r})") from None
             source, target = ([text for pair in paragraphs for text in pair[side]] for side in (0, 1))
@@ -65,36 +79,53 @@ class SelectionReport:
             the ambiguous sentence.
         control: for each distance, the share of the other sentences up to `LARGEST_OFFSET` before that were: what
             choosing without looking would give.
+        found_by_word, control_by_word: the same for nothing but the token that writes the first word in which the
+            translation differs from the wrong one; empty for a source.
         offsets: for each distance, how many of the selections went to the sentence k before, k = 0, 1, ...
             (`LARGEST_OFFSET` at most) and, last, to any other.
     """
 
     found: dict[int, list[bool]] = field(default_factory=lambda: defaultdict(list))
     control: dict[int, list[float]] = field(default_factory=lambda: defaultdict(list))
+    found_by_word: dict[int, list[bool]] = field(default_factory=lambda: defaultdict(list))
+    control_by_word: dict[int, list[float]] = field(default_factory=lambda: defaultdict(list))
     offsets: dict[int, list[int]] = field(default_factory=lambda: defaultdict(lambda: [0] * (LARGEST_OFFSET + 2)))
 
-    def add(self, ambiguous: int, deciding: int, selected: Sequence[int]) -> None:
-        """Counts what the tokens and heads of one ambiguous sentence `selected`."""
-        distance, chosen = ambiguous - deciding, set(selected)
+    def add(
+        self, ambiguous: int, deciding: int, selected: Sequence[int], selected_by_word: Sequence[int] | None = None
+    ) -> None:
+        """Counts what the heads selected for the tokens of an ambiguous sentence, and for the one that is decided."""
+        distance = ambiguous - deciding
         others = [s for s in range(max(0, ambiguous - LARGEST_OFFSET), ambiguous) if s != deciding]
-        self.found[distance].append(deciding in chosen)
-        if others:
-            self.control[distance].append(sum(sentence in chosen for sentence in others) / len(others))
+        counts = [(selected, self.found, self.control)]
+        if selected_by_word is not None:
+            counts.append((selected_by_word, self.found_by_word, self.control_by_word))
+        for chosen, found, control in counts:
+            found[distance].append(deciding in chosen)
+            if others:
+                control[distance].append(sum(sentence in chosen for sentence in others) / len(others))
         for sentence in selected:
             offset = ambiguous - sentence
             self.offsets[distance][offset if 0 <= offset <= LARGEST_OFFSET else -1] += 1
 
     def rows(self) -> list[dict[str, Any]]:
-        """One row per distance: `distance`, `recall` and `control` in percent, `count`."""
+        """One row per distance: `distance`, `recall`, `control`, `recall_by_word` and `control_by_word` in percent
+        (None where nothing was counted), and `count`."""
         return [
             {
                 "distance": distance,
-                "recall": 100 * sum(found) / len(found),
-                "control": 100 * sum(self.control[distance]) / max(len(self.control[distance]), 1),
+                "recall": _percent(found),
+                "control": _percent(self.control[distance]),
+                "recall_by_word": _percent(self.found_by_word[distance]),
+                "control_by_word": _percent(self.control_by_word[distance]),
                 "count": len(found),
             }
             for distance, found in sorted(self.found.items())
         ]
+
+
+def _percent(shares: Sequence[float]) -> float | None:
+    return 100 * sum(shares) / len(shares) if shares else None
 
 
 @torch.inference_mode()
@@ -136,10 +167,21 @@ def measure_selection(
             selected = getattr(output, f"{slot}_selected_sentences")
             if selected:
                 scores = getattr(output, f"{slot}_sentence_attentions")[-1][0].cpu()
-                _count(reports[slot], selected[-1][0].cpu(), scores, sentence_ids, document.ambiguities)
+                differs_at = {} if slot == "encoder" else _first_differences(document, vocabulary)
+                _count(reports[slot], selected[-1][0].cpu(), scores, sentence_ids, document.ambiguities, differs_at)
     if not reports:
         raise ValueError("this model selects no sentences: no slot has conditional or hierarchical attention")
     return reports
+
+
+def _first_differences(document: AnnotatedDocument, vocabulary: TranslationVocabulary) -> dict[int, int]:
+    """For each ambiguous sentence, the first of its tokens in which its translation differs from the wrong one."""
+    pairs = {one.sentence: (document.target[one.sentence], one.wrong_translation) for one in document.ambiguities}
+    encoded = {sentence: vocabulary.encode(pair, target=True) for sentence, pair in pairs.items()}
+    return {
+        sentence: next((place for place, (one, other) in enumerate(zip(*rows, strict=False)) if one != other), 0)
+        for sentence, rows in encoded.items()
+    }
 
 
 def _count(
@@ -147,10 +189,17 @@ def _count(
     selected: torch.Tensor,
     scores: torch.Tensor,
     sentence_ids: torch.Tensor,
-    ambiguities: Sequence[tuple[int, int]],
+    ambiguities: Sequence[AmbiguousSentence],
+    differs_at: Mapping[int, int],
 ) -> None:
     """Adds the selections [H, S, t] of a document, whose tokens belong to the sentences `sentence_ids` [S]."""
-    for ambiguous, deciding in ambiguities:
-        is_token = sentence_ids == ambiguous + 1
-        is_chosen = scores[:, is_token] > -torch.inf
-        report.add(ambiguous, deciding, selected[:, is_token][is_chosen].tolist())
+    for ambiguous, deciding, _ in ambiguities:
+        tokens = (sentence_ids == ambiguous + 1).nonzero()[:, 0]
+        of_sentence, word = _chosen(selected, scores, tokens), differs_at.get(ambiguous)
+        of_word = None if word is None else _chosen(selected, scores, tokens[word : word + 1])
+        report.add(ambiguous, deciding, of_sentence, of_word)
+
+
+def _chosen(selected: torch.Tensor, scores: torch.Tensor, tokens: torch.Tensor) -> list[int]:
+    """The sentences that the tokens select in all heads, from selections and scores [H, S, t]."""
+    return selected[:, tokens][scores[:, tokens] > -torch.inf].tolist()
