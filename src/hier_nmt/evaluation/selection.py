@@ -7,7 +7,7 @@ Dimensions: H heads, S source tokens, t selected sentences.
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -163,25 +163,26 @@ def measure_selection(
         source_ids = sentence_ids_from_tokens(input_ids, config.separator_token_ids)[0]
         # What writes a label stands one place before it.
         target_ids = sentence_ids_from_tokens(labels, config.separator_token_ids)[0]
+        decided_at = _deciding_words(document, vocabulary)
         for slot, sentence_ids in (("encoder", source_ids), ("decoder", target_ids), ("cross", target_ids)):
             selected = getattr(output, f"{slot}_selected_sentences")
             if selected:
                 scores = getattr(output, f"{slot}_sentence_attentions")[-1][0].cpu()
-                differs_at = {} if slot == "encoder" else _first_differences(document, vocabulary)
-                _count(reports[slot], selected[-1][0].cpu(), scores, sentence_ids, document.ambiguities, differs_at)
+                words = [None] * len(document.ambiguities) if slot == "encoder" else decided_at
+                _count(reports[slot], selected[-1][0].cpu(), scores, sentence_ids, document.ambiguities, words)
     if not reports:
         raise ValueError("this model selects no sentences: no slot has conditional or hierarchical attention")
     return reports
 
 
-def _first_differences(document: AnnotatedDocument, vocabulary: TranslationVocabulary) -> dict[int, int]:
-    """For each ambiguous sentence, the first of its tokens in which its translation differs from the wrong one."""
-    pairs = {one.sentence: (document.target[one.sentence], one.wrong_translation) for one in document.ambiguities}
-    encoded = {sentence: vocabulary.encode(pair, target=True) for sentence, pair in pairs.items()}
-    return {
-        sentence: next((place for place, (one, other) in enumerate(zip(*rows, strict=False)) if one != other), 0)
-        for sentence, rows in encoded.items()
-    }
+def _deciding_words(document: AnnotatedDocument, vocabulary: TranslationVocabulary) -> list[int]:
+    """For each ambiguity, the first token of its sentence in which its translation differs from the wrong one."""
+    places = []
+    for one in document.ambiguities:
+        rows = vocabulary.encode([document.target[one.sentence], one.wrong_translation], target=True)
+        differ = (place for place, (right, wrong) in enumerate(zip(*rows, strict=False)) if right != wrong)
+        places.append(next(differ, min(map(len, rows))))
+    return places
 
 
 def _count(
@@ -190,14 +191,13 @@ def _count(
     scores: torch.Tensor,
     sentence_ids: torch.Tensor,
     ambiguities: Sequence[AmbiguousSentence],
-    differs_at: Mapping[int, int],
+    words: Sequence[int | None],
 ) -> None:
     """Adds the selections [H, S, t] of a document, whose tokens belong to the sentences `sentence_ids` [S]."""
-    for ambiguous, deciding, _ in ambiguities:
+    for (ambiguous, deciding, _), word in zip(ambiguities, words, strict=True):
         tokens = (sentence_ids == ambiguous + 1).nonzero()[:, 0]
-        of_sentence, word = _chosen(selected, scores, tokens), differs_at.get(ambiguous)
         of_word = None if word is None else _chosen(selected, scores, tokens[word : word + 1])
-        report.add(ambiguous, deciding, of_sentence, of_word)
+        report.add(ambiguous, deciding, _chosen(selected, scores, tokens), of_word)
 
 
 def _chosen(selected: torch.Tensor, scores: torch.Tensor, tokens: torch.Tensor) -> list[int]:
