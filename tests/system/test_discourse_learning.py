@@ -52,8 +52,6 @@ LONG_DOCUMENTS = ("--length", "16", "--max-distance", "8", "--train", "3000", "-
 SHORTER_TRAINING = (
     "--training.max_steps=2500",
     "--training.selection_warmup_steps=500",
-    "--training.lr_scheduler_type=linear",
-    "--training.lr_scheduler_kwargs=null",
     "--training.eval_strategy=no",
     "--training.use_cpu=true",
 )

@@ -25,7 +25,7 @@ def outside_autocast(
     @functools.wraps(operation)
     def run(first: torch.Tensor, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
         device = first.device.type
-        if not torch.is_autocast_enabled(device):
+        if not torch.amp.is_autocast_available(device) or not torch.is_autocast_enabled(device):
             return operation(first, *args, **kwargs)
         with torch.autocast(device, enabled=False):
             return operation(first, *args, **kwargs)

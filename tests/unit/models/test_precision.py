@@ -34,7 +34,7 @@ def assert_autocast_changes_nothing(operation, inputs, half):
 
 
 def relevance(query, key):
-    return select_by_relevance(query, key, torch.ones(1, NUM_SENTENCES, dtype=torch.bool), 4)
+    return select_by_relevance(query, key, torch.ones(1, NUM_SENTENCES, dtype=torch.bool, device=key.device), 4)
 
 
 def tree_relevance(selection):
@@ -78,3 +78,9 @@ def test_the_same_is_read_of_them(form, dtype, half):
     torch.manual_seed(3)
     inputs = [states(length, dtype) for length in (5, NUM_SENTENCES * WORDS, NUM_SENTENCES * WORDS)]
     assert_autocast_changes_nothing(attention(form), inputs, half)
+
+
+def test_a_device_without_autocast_is_none_to_switch_it_off_on():
+    # As are those on which shapes and costs are computed without numbers.
+    query, key = states(5).to("meta"), states(NUM_SENTENCES).to("meta")
+    assert relevance(query, key)[1].shape == (1, HEADS, 5, 4)
