@@ -164,6 +164,9 @@ class HierNMTEncoder(HierNMTStack):
             sentence_ids, paragraph_ids: numbers of the tokens [B, S] from 1, 0 on padding; default: derived from the
                 separators in `input_ids`.
             inputs_embeds: [B, S, D], before scaling.
+
+        Raises:
+            ValueError: there are no source tokens, or numbers that are not for them.
         """
         if (input_ids is None) == (inputs_embeds is None):
             raise ValueError("Pass exactly one of input_ids and inputs_embeds.")

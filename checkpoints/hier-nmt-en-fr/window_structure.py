@@ -90,8 +90,11 @@ def document_structure(
     """
     is_token = attention_mask.long()
     for name, numbers in (("Sentence", sentence_ids), ("Paragraph", paragraph_ids)):
-        if numbers is not None and not torch.compiler.is_compiling() and bool((numbers * is_token < 0).any()):
-            raise ValueError(f"{name} number {int((numbers * is_token).min())} is negative: number from 1 on.")
+        if numbers is None or torch.compiler.is_compiling():
+            continue
+        below_zero = (numbers * is_token).clamp_max(0)
+        if below_zero.any():
+            raise ValueError(f"{name} number {int(below_zero.min())} is negative: number from 1 on.")
     if sentence_ids is None and input_ids is not None:
         sentence_ids = sentence_ids_from_tokens(input_ids, config.separator_token_ids, attention_mask)
     if paragraph_ids is None and input_ids is not None:

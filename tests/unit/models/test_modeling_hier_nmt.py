@@ -487,15 +487,15 @@ def test_half_precision_is_finite_and_near(changes, dtype):
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
 def test_under_autocast_training_is_finite_and_near(changes, dtype):
     model = tiny_model(**changes, init_std=0.1).float()
+    parameters = list(model.parameters())
     exact = model(**window_inputs()).loss
     with torch.autocast("cpu", dtype):
         loss = model(**window_inputs()).loss
-    loss.backward()
     assert loss.dtype == torch.float32
     torch.testing.assert_close(loss, exact, rtol=0.01, atol=0.01)
-    gradients = [parameter.grad for parameter in model.parameters() if parameter.grad is not None]
-    assert gradients
-    assert all(gradient.isfinite().all() for gradient in gradients)
+    expected, gradients = (torch.autograd.grad(one, parameters, allow_unused=True) for one in (exact, loss))
+    assert [gradient is None for gradient in gradients] == [gradient is None for gradient in expected]
+    assert all(gradient.isfinite().all() for gradient in gradients if gradient is not None)
 
 
 @pytest.mark.parametrize(
