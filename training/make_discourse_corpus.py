@@ -41,6 +41,14 @@ def parse_arguments() -> argparse.Namespace:
         "--pairs", type=int, default=20, help="contrastive pairs for each phenomenon and distance (default: 20)"
     )
     parser.add_argument("--max-distance", type=int, default=MAX_DISTANCE, help="of the contrastive set")
+    parser.add_argument(
+        "--test-context",
+        type=int,
+        default=MAX_DISTANCE,
+        metavar="N",
+        help="sentences before each example of test.contrastive.jsonl (default: %(default)s, as far as the nearest that"
+        " decides can be; for a model of whole documents their length)",
+    )
     parser.add_argument("--phenomena", nargs="+", choices=PHENOMENA, default=PHENOMENA, help="default: all")
     parser.add_argument("--seed", type=int, default=1)
     return parser.parse_args()
@@ -86,7 +94,8 @@ def main() -> int:
         pairs = make_contrastive_set(
             options.pairs, options.seed, max_distance=options.max_distance, phenomena=options.phenomena
         )
-        for name, examples in (("test.contrastive", document_examples(test)), ("contrastive", pairs)):
+        in_documents = document_examples(test, options.test_context)
+        for name, examples in (("test.contrastive", in_documents), ("contrastive", pairs)):
             write_contrastive_set(options.output_dir / f"{name}.jsonl", examples)
     except (OSError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)

@@ -180,12 +180,25 @@ def make_documents(
         yield make_document(f"{split}.{index}", rng, length, distance_weights, phenomena)
 
 
-def document_examples(documents: Iterable[DiscourseDocument]) -> Iterator[ContrastiveExample]:
-    """The ambiguous sentences of documents as contrastive examples, with the `MAX_DISTANCE` sentences before each."""
+def document_examples(
+    documents: Iterable[DiscourseDocument], num_context_sentences: int = MAX_DISTANCE
+) -> Iterator[ContrastiveExample]:
+    """The ambiguous sentences of documents as contrastive examples, with the sentences before each.
+
+    Args:
+        documents: the documents.
+        num_context_sentences: how many sentences before, where there are as many. The nearest sentence that decides is
+            never further away than `MAX_DISTANCE`, but an opening may be, which said first how `you` is translated.
+
+    Raises:
+        ValueError: a negative number of sentences.
+    """
+    if num_context_sentences < 0:
+        raise ValueError(f"num_context_sentences must not be negative, got {num_context_sentences}")
     for item in documents:
         source, target = item.document.source_sentences, item.document.target_sentences
         for one in item.ambiguities:
-            before = slice(max(0, one.sentence - MAX_DISTANCE), one.sentence)
+            before = slice(max(0, one.sentence - num_context_sentences), one.sentence)
             yield ContrastiveExample(
                 id=f"{item.document.id}:{one.sentence}",
                 phenomenon=one.phenomenon,

@@ -359,20 +359,26 @@ def test_annotations_say_what_stands_in_the_document() -> None:
     assert set(seen) == set(PHENOMENA)
 
 
-def test_examples_of_documents_hold_the_context_from_what_decides_on() -> None:
+@pytest.mark.parametrize("num_context", [MAX_DISTANCE, 20])
+def test_examples_of_documents_hold_the_context_from_what_decides_on(num_context: int) -> None:
     documents = list(make_documents("test", 20, 7))
-    examples = list(document_examples(documents))
+    examples = list(document_examples(documents, num_context))
     assert len(examples) == sum(len(item.ambiguities) for item in documents)
     for one in examples:
         name, index = one.id.split(":")
         item = next(item for item in documents if item.document.id == name)
         source, target = item.document.source_sentences, item.document.target_sentences
         ambiguity = next(found for found in item.ambiguities if found.sentence == int(index))
-        start = max(0, int(index) - MAX_DISTANCE)
+        start = max(0, int(index) - num_context)
         assert start <= ambiguity.decided_by
         assert list(one.source_context) == source[start : int(index)]
         assert list(one.target_context) == target[start : int(index)]
         assert (one.source, one.targets[one.correct]) == (source[int(index)], target[int(index)])
+
+
+def test_a_negative_number_of_context_sentences_is_refused() -> None:
+    with pytest.raises(ValueError, match="-1"):
+        next(document_examples(make_documents("test", 1, 7), -1))
 
 
 def test_contrastive_pairs_differ_in_nothing_but_the_context() -> None:
