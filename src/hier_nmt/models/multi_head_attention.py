@@ -386,11 +386,24 @@ def sentence_mask(inputs: AttentionInputs, query_ids: torch.Tensor, key_ids: tor
         key_ids: sentence numbers of all keys [B, K or longer].
     """
     mask = inputs.attention_mask
-    if mask is not None and mask.ndim == 4:
-        same_sentence = query_ids[:, None, :, None] == key_ids[:, None, None, : mask.shape[-1]]
-        if mask.dtype == torch.bool:
-            return mask & same_sentence
-        return mask.masked_fill(~same_sentence, torch.finfo(mask.dtype).min)
+    if mask is None or mask.ndim == 2:
+        if inputs.config._attn_implementation not in ("eager", "sdpa"):
+            return _sentence_mask_by_index(inputs, query_ids, key_ids)
+        # An index function would be mapped over all places, in every decoding step, which costs as much as the layers.
+        mask = dense_mask(inputs)
+    if mask is None:
+        mask = torch.ones_like(key_ids[:, None, None], dtype=torch.bool)
+        positions = inputs.query_positions()
+        if positions is not None:
+            mask = mask & (torch.arange(key_ids.shape[1], device=key_ids.device) <= positions[:, None])
+    same_sentence = query_ids[:, None, :, None] == key_ids[:, None, None, : mask.shape[-1]]
+    if mask.dtype == torch.bool:
+        return mask & same_sentence
+    return mask.masked_fill(~same_sentence, torch.finfo(mask.dtype).min)
+
+
+def _sentence_mask_by_index(inputs: AttentionInputs, query_ids: torch.Tensor, key_ids: torch.Tensor) -> Any:
+    """As `sentence_mask`, in whatever form the attention implementation has its masks."""
     ids_by_index = key_ids if inputs.is_causal else query_ids
 
     def same_sentence_at(batch: Any, head: Any, query: Any, key: Any) -> Any:

@@ -1,6 +1,8 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
 
+from dataclasses import replace
+
 import pytest
 import torch
 from references import attention_reference, may_look_reference
@@ -88,6 +90,18 @@ def test_self_attention_equals_the_reference(scope, is_causal, implementation, i
     # What padding looks at is nobody's business; only the tokens' rows are promised.
     is_token = (ids > 0)[..., None]
     assert_same_values_and_gradients(module, fast * is_token, slow * is_token, [hidden_states])
+
+
+@pytest.mark.parametrize("implementation", FORMS)
+@pytest.mark.parametrize("is_causal", [False, True])
+@pytest.mark.parametrize("scope", SCOPES)
+def test_without_padding_no_mask_is_needed(scope, is_causal, implementation):
+    ids = torch.tensor([[1, 1, 2, 2, 2, 3, 3], [1, 2, 2, 2, 2, 2, 4]])
+    module = attention(scope, implementation, is_causal=is_causal)
+    hidden_states = states(ids)
+    plan = module.plan(replace(self_attention_inputs(module, hidden_states, ids), attention_mask=None))
+    slow = attend_slowly(module, hidden_states, hidden_states, may_look_reference(scope, ids, ids, is_causal))
+    torch.testing.assert_close(module(hidden_states, plan)[0], slow)
 
 
 @pytest.mark.parametrize("implementation", FORMS)
