@@ -48,7 +48,7 @@ class ConditionalAttention(MultiHeadAttention):
 
     reads_sentence_encodings = True
     slot = "encoder"
-    reads_all_sentences = False  # in training; see HierNMTPreTrainedModel.read_all_sentences
+    selection_widening = 0.0  # in training; see HierNMTPreTrainedModel.widen_selection
 
     def __init__(self, config: "HierNMTConfig", num_heads: int, head_dim: int, layer_idx: int, is_causal: bool = False):
         super().__init__(config, num_heads, head_dim, layer_idx, is_causal)
@@ -95,8 +95,8 @@ class ConditionalAttention(MultiHeadAttention):
 
     def _num_selected(self, sentence_mask: torch.Tensor) -> int:
         t = self.config.selected_sentences(self.slot)
-        if self.reads_all_sentences and self.training:
-            return max(t, sentence_mask.shape[1])
+        if self.selection_widening > 0 and self.training:
+            return max(t, round(t * (sentence_mask.shape[1] / t) ** self.selection_widening))
         if t == 1 and self.training and not self.is_causal:
             logger.warning_once(
                 "With num_selected_sentences=1 the choice of sentences gets no gradient: the score that is added is "

@@ -67,14 +67,22 @@ class HierNMTPreTrainedModel(SafetensorsModel):
         if isinstance(module, SentenceEncoder):
             init.normal_(module.query, mean=0.0, std=self.config.init_std)
 
-    def read_all_sentences(self, enabled: bool = True) -> None:
-        """Lets conditional and hierarchical slots read every sentence in training, its score added, instead of t.
+    def widen_selection(self, widening: float = 1.0) -> None:
+        """Lets conditional and hierarchical slots read more of the N sentences in training than t, their scores added.
 
-        A warm-up: relevance gets a gradient from all sentences, before it has to choose. Evaluation chooses as ever.
+        A warm-up: relevance gets a gradient from more sentences, before it has to choose. Evaluation chooses as ever.
+
+        Args:
+            widening: from 0, t sentences, to 1, every sentence; between them N^widening t^(1 - widening).
+
+        Raises:
+            ValueError: `widening` is not from 0 to 1.
         """
+        if not 0 <= widening <= 1:
+            raise ValueError(f"widening must be from 0 to 1, got {widening}")
         for module in self.modules():
             if isinstance(module, ConditionalAttention):
-                module.reads_all_sentences = enabled
+                module.selection_widening = widening
 
     def token_embedding(self, vocab_size: int) -> nn.Embedding:
         """A new embedding of so many tokens; other families of models put in their own."""

@@ -5,6 +5,7 @@
 Dimensions: B batch, T target tokens, V vocabulary.
 """
 
+import math
 import time
 import warnings
 from collections.abc import Sequence
@@ -40,12 +41,14 @@ from .models.document_structure import sentence_ids_from_tokens
 from .models.document_windows import split_window
 
 LENGTH_COLUMN = "length"
+# In how many stages the number of sentences falls: a compiled model is compiled anew for each.
+ANNEALING_STAGES = 8
 TARGET_INPUTS = ("labels", "decoder_input_ids", "decoder_attention_mask")
 
 
 @dataclass
 class DocumentSeq2SeqTrainingArguments(Seq2SeqTrainingArguments):
-    """The arguments of Transformers and three more."""
+    """The arguments of Transformers and four more."""
 
     context_discount: float = field(
         default=1.0, metadata={"help": "Weight, from 0 to 1, of the context sentences in the loss."}
@@ -64,6 +67,13 @@ class DocumentSeq2SeqTrainingArguments(Seq2SeqTrainingArguments):
             "relevance added, before it reads the selected ones only."
         },
     )
+    selection_annealing_steps: int = field(
+        default=0,
+        metadata={
+            "help": "Training steps, after `selection_warmup_steps`, in which the number of sentences that are read "
+            "falls from all of them to the selected ones: in eight stages, by the same factor from one to the next."
+        },
+    )
 
     def __post_init__(self) -> None:
         """Checks the added fields; ValueError names the bad value."""
@@ -72,8 +82,9 @@ class DocumentSeq2SeqTrainingArguments(Seq2SeqTrainingArguments):
             raise ValueError(f"context_discount must be from 0 to 1, got {self.context_discount}")
         if self.max_tokens_per_batch is not None and self.max_tokens_per_batch < 1:
             raise ValueError(f"max_tokens_per_batch must be at least 1, got {self.max_tokens_per_batch}")
-        if self.selection_warmup_steps < 0:
-            raise ValueError(f"selection_warmup_steps must not be negative, got {self.selection_warmup_steps}")
+        for name in ("selection_warmup_steps", "selection_annealing_steps"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name} must not be negative, got {getattr(self, name)}")
 
 
 class TokenThroughput(TrainerCallback):
@@ -107,10 +118,12 @@ class TokenThroughput(TrainerCallback):
 
 
 class _SelectionWarmup(TrainerCallback):
-    """Ends the warm-up of sentence selection after its steps, also in a run that is resumed."""
+    """Ends the warm-up of sentence selection after its steps, at once or by and by, also in a run that is resumed."""
 
     def on_step_begin(self, args: Any, state: Any, control: Any, model: Any = None, **kwargs: Any) -> None:
-        model.read_all_sentences(state.global_step < args.selection_warmup_steps)
+        steps_left = args.selection_warmup_steps + args.selection_annealing_steps - state.global_step
+        stage = math.ceil(ANNEALING_STAGES * steps_left / max(1, args.selection_annealing_steps))
+        model.widen_selection(min(max(stage / ANNEALING_STAGES, 0.0), 1.0))
 
 
 class TokenProgressCallback(ProgressCallback):
@@ -226,9 +239,12 @@ class DocumentSeq2SeqTrainer(Seq2SeqTrainer):
         self._throughput = TokenThroughput()
         self.add_callback(self._throughput)
         self.add_callback(_TokenBatchEpochs())
-        if args.selection_warmup_steps > 0:
-            if not hasattr(model, "read_all_sentences"):
-                raise ValueError(f"selection_warmup_steps needs a model of this package, not {type(model).__name__}")
+        if args.selection_warmup_steps + args.selection_annealing_steps > 0:
+            if not hasattr(model, "widen_selection"):
+                raise ValueError(
+                    "selection_warmup_steps and selection_annealing_steps need a model of this package, not "
+                    f"{type(model).__name__}"
+                )
             self.add_callback(_SelectionWarmup())
         if self.pop_callback(ProgressCallback) is not None:
             self.add_callback(TokenProgressCallback())

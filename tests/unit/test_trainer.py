@@ -209,29 +209,39 @@ def test_token_batches_need_lengths(tmp_path):
 
 
 class WarmupRecorder(TrainerCallback):
-    """Keeps whether every sentence was read, step by step."""
+    """Keeps by how much the selection of sentences was widened, step by step."""
 
     def __init__(self) -> None:
-        self.reads_all: list[set[bool]] = []
+        self.widenings: list[set[float]] = []
 
     def on_step_end(self, args, state, control, model=None, **kwargs) -> None:
-        slots = [module for module in model.modules() if hasattr(module, "reads_all_sentences")]
-        self.reads_all.append({module.reads_all_sentences for module in slots})
+        slots = [module for module in model.modules() if hasattr(module, "selection_widening")]
+        self.widenings.append({module.selection_widening for module in slots})
 
 
-def test_every_sentence_is_read_in_the_first_steps_only(tmp_path):
-    trainer = tiny_trainer(tmp_path, tiny_windows(8), selection_warmup_steps=2, max_steps=4)
+@pytest.mark.parametrize(
+    ("steps", "widenings"),
+    [
+        ({"selection_warmup_steps": 2}, [1, 1, 0, 0]),
+        ({"selection_warmup_steps": 1, "selection_annealing_steps": 4}, [1, 1, 0.75, 0.5, 0.25, 0]),
+        ({"selection_annealing_steps": 3}, [1, 0.75, 0.375, 0]),
+    ],
+    ids=["warm-up", "both", "annealing"],
+)
+def test_more_sentences_are_read_in_the_first_steps(tmp_path, steps, widenings):
+    trainer = tiny_trainer(tmp_path, tiny_windows(8), **steps, max_steps=len(widenings))
     changes = {"encoder_self_attention": "conditional", "decoder_self_attention": "conditional"}
     trainer.model = tiny_model(**changes)
     recorder = WarmupRecorder()
     trainer.add_callback(recorder)
     trainer.train()
-    assert recorder.reads_all == [{True}, {True}, {False}, {False}]
+    assert recorder.widenings == [{widening} for widening in widenings]
 
 
-def test_a_warmup_of_negative_length_is_an_error(tmp_path):
-    with pytest.raises(ValueError, match="selection_warmup_steps must not be negative, got -1"):
-        tiny_trainer(tmp_path, tiny_windows(8), selection_warmup_steps=-1)
+@pytest.mark.parametrize("name", ["selection_warmup_steps", "selection_annealing_steps"])
+def test_a_warmup_of_negative_length_is_an_error(tmp_path, name):
+    with pytest.raises(ValueError, match=f"{name} must not be negative, got -1"):
+        tiny_trainer(tmp_path, tiny_windows(8), **{name: -1})
 
 
 def test_what_is_uploaded_while_training_has_code_card_and_target_tokenizer(tmp_path) -> None:

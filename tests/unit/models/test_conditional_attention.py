@@ -173,16 +173,32 @@ def test_training_with_one_selected_sentence_warns(monkeypatch, num_selected, is
 
 
 @every_choosing_variant
-def test_reading_all_sentences_is_for_training_only_and_can_be_ended(changes):
+def test_reading_more_sentences_is_for_training_only_and_can_be_ended(changes):
     model = tiny_model(**changes)
     inputs = long_inputs()
     chosen, everything = logits(model, **inputs), logits(tiny_model(**{**changes, **ALL}), **inputs)
     assert not torch.allclose(chosen, everything)
-    model.read_all_sentences()
+    model.widen_selection()
     torch.testing.assert_close(logits(model, **inputs), chosen)
     torch.testing.assert_close(logits(model.train(), **inputs), everything)
-    model.read_all_sentences(False)
+    model.widen_selection(0.0)
     torch.testing.assert_close(logits(model, **inputs), chosen)
+
+
+@every_choosing_variant
+def test_selection_is_widened_by_a_factor_that_depends_on_the_document(changes):
+    model = tiny_model(**changes).train()
+    # Of five sentences 2, 2 (5 / 2)^0.5 and 5.
+    for widening, number in [(0.0, 2), (0.5, 3), (1.0, 5)]:
+        model.widen_selection(widening)
+        selected = model(**long_inputs(), output_selected_sentences=True).encoder_selected_sentences
+        assert {one.shape[-1] for one in selected} == {number}
+
+
+@pytest.mark.parametrize("widening", [-0.1, 1.5])
+def test_an_impossible_widening_is_an_error(widening):
+    with pytest.raises(ValueError, match=str(widening)):
+        tiny_model(**CONDITIONAL).widen_selection(widening)
 
 
 @every_choosing_variant
