@@ -7,7 +7,8 @@ python training/measure_selection.py runs/model runs/discourse/test.jsonl --plot
 The documents are those of the controlled corpus (training/make_discourse_corpus.py). Recall is the share of ambiguous
 sentences for some token of which some head of the last layer selects the deciding sentence; the control is the same for
 the other sentences before. `word` is the same for nothing but the token that writes the first word in which the
-translation differs from the wrong one. The decoder reads the given translations.
+translation differs from the wrong one. Preference is how many times as often the deciding sentence is selected as one
+of the others, in all heads and by all tokens. The decoder reads the given translations.
 """
 
 import argparse
@@ -44,11 +45,13 @@ def main() -> int:
         vocabulary = TranslationVocabulary(*load_tokenizers(options.model))
         documents = list(read_annotated_documents(options.documents))
         reports = measure_selection(model, vocabulary, tqdm(documents, unit=" documents"))
-        print("| slot | distance | recall | control | word: recall | control | n |\n|---|---|---|---|---|---|---|")
+        header = "| slot | distance | recall | control | word: recall | control | preference | n |"
+        print(f"{header}\n{'|---' * header.count(' | ')}|---|")
         for slot, report in reports.items():
             for row in report.rows():
                 shares = [row[name] for name in ("recall", "control", "recall_by_word", "control_by_word")]
                 cells = ["-" if share is None else f"{share:.1f}" for share in shares]
+                cells.append("-" if row["preference"] is None else f"{row['preference']:.2f}")
                 print(f"| {slot} | {row['distance']} | {' | '.join(cells)} | {row['count']} |")
         if options.output:
             values = {slot: {"rows": report.rows(), "offsets": report.offsets} for slot, report in reports.items()}

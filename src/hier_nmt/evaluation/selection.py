@@ -81,6 +81,8 @@ class SelectionReport:
             choosing without looking would give.
         found_by_word, control_by_word: the same for nothing but the token that writes the first word in which the
             translation differs from the wrong one; empty for a source.
+        counts: for each distance, how many of the selections of an ambiguous sentence with others before it went to the
+            deciding sentence, and how many to one of the others on average.
         offsets: for each distance, how many of the selections went to the sentence k before, k = 0, 1, ...
             (`LARGEST_OFFSET` at most) and, last, to any other.
     """
@@ -89,6 +91,7 @@ class SelectionReport:
     control: dict[int, list[float]] = field(default_factory=lambda: defaultdict(list))
     found_by_word: dict[int, list[bool]] = field(default_factory=lambda: defaultdict(list))
     control_by_word: dict[int, list[float]] = field(default_factory=lambda: defaultdict(list))
+    counts: dict[int, list[tuple[int, float]]] = field(default_factory=lambda: defaultdict(list))
     offsets: dict[int, list[int]] = field(default_factory=lambda: defaultdict(lambda: [0] * (LARGEST_OFFSET + 2)))
 
     def add(
@@ -97,10 +100,13 @@ class SelectionReport:
         """Counts what the heads selected for the tokens of an ambiguous sentence, and for the one that is decided."""
         distance = ambiguous - deciding
         others = [s for s in range(max(0, ambiguous - LARGEST_OFFSET), ambiguous) if s != deciding]
-        counts = [(selected, self.found, self.control)]
+        if others:
+            of_others = sum(selected.count(sentence) for sentence in others) / len(others)
+            self.counts[distance].append((selected.count(deciding), of_others))
+        shares = [(selected, self.found, self.control)]
         if selected_by_word is not None:
-            counts.append((selected_by_word, self.found_by_word, self.control_by_word))
-        for chosen, found, control in counts:
+            shares.append((selected_by_word, self.found_by_word, self.control_by_word))
+        for chosen, found, control in shares:
             found[distance].append(deciding in chosen)
             if others:
                 control[distance].append(sum(sentence in chosen for sentence in others) / len(others))
@@ -109,8 +115,9 @@ class SelectionReport:
             self.offsets[distance][offset if 0 <= offset <= LARGEST_OFFSET else -1] += 1
 
     def rows(self) -> list[dict[str, Any]]:
-        """One row per distance: `distance`, `recall`, `control`, `recall_by_word` and `control_by_word` in percent
-        (None where nothing was counted), and `count`."""
+        """One row per distance: `distance`, `recall`, `control`, `recall_by_word` and `control_by_word` in percent,
+        `preference`, how many times as often the deciding sentence was selected as another one (None where nothing was
+        counted), and `count`."""
         return [
             {
                 "distance": distance,
@@ -118,6 +125,7 @@ class SelectionReport:
                 "control": _percent(self.control[distance]),
                 "recall_by_word": _percent(self.found_by_word[distance]),
                 "control_by_word": _percent(self.control_by_word[distance]),
+                "preference": _preference(self.counts[distance]),
                 "count": len(found),
             }
             for distance, found in sorted(self.found.items())
@@ -126,6 +134,11 @@ class SelectionReport:
 
 def _percent(shares: Sequence[float]) -> float | None:
     return 100 * sum(shares) / len(shares) if shares else None
+
+
+def _preference(counts: Sequence[tuple[int, float]]) -> float | None:
+    of_others = sum(others for _, others in counts)
+    return sum(deciding for deciding, _ in counts) / of_others if of_others else None
 
 
 @torch.inference_mode()

@@ -29,15 +29,17 @@ def test_what_ambiguous_sentences_select_is_counted_by_distance():
     counted = [0] * (LARGEST_OFFSET + 2)
     counted[2], counted[0], counted[-1], counted[4] = 2, 1, 1, 1
     assert report.offsets == {2: counted}
+    assert report.counts == {2: [(2, 0.0), (0, 1 / 3)]}
     control = pytest.approx(100 / 6)
     by_word = {"recall_by_word": 0.0, "control_by_word": 50.0}
-    assert report.rows() == [{"distance": 2, "recall": 50.0, "control": control, **by_word, "count": 2}]
+    row = {"distance": 2, "recall": 50.0, "control": control, **by_word, "preference": pytest.approx(6), "count": 2}
+    assert report.rows() == [row]
 
 
 def test_without_a_sentence_before_or_a_word_there_is_no_share():
     report = SelectionReport()
     report.add(1, 0, [0])
-    nothing = {"control": None, "recall_by_word": None, "control_by_word": None}
+    nothing = dict.fromkeys(("control", "recall_by_word", "control_by_word", "preference"))
     assert report.rows() == [{"distance": 1, "recall": 100.0, **nothing, "count": 1}]
 
 
