@@ -95,8 +95,10 @@ class ConditionalAttention(MultiHeadAttention):
 
     def _num_selected(self, sentence_mask: torch.Tensor) -> int:
         t = self.config.selected_sentences(self.slot)
+        if self.selection_widening == 1 and self.training:
+            return max(t, sentence_mask.shape[1])
         if self.selection_widening > 0 and self.training:
-            return max(t, round(t * (sentence_mask.shape[1] / t) ** self.selection_widening))
+            return widened(t, sentence_mask.shape[1], self.selection_widening)
         if t == 1 and self.training and not self.is_causal:
             logger.warning_once(
                 "With num_selected_sentences=1 the choice of sentences gets no gradient: the score that is added is "
@@ -110,6 +112,12 @@ class ConditionalAttention(MultiHeadAttention):
         own = plan.query_sentence_ids if self.config.always_keep_own_sentence else None
         keys, mask = sentence_keys.levels[0], sentence_keys.masks[0]
         return select_by_relevance(sentence_query, keys, mask, self._num_selected(mask), own_sentence_ids=own)
+
+
+@torch.compiler.disable(reason="a graph can't hold a number of sentences that a float decides")
+def widened(t: int, num_sentences: int, widening: float) -> int:
+    """N^widening t^(1 - widening) for N sentences, at least t."""
+    return max(t, round(t * (num_sentences / t) ** widening))
 
 
 class ConditionalCrossAttention(ConditionalAttention):

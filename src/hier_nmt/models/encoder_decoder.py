@@ -73,7 +73,8 @@ class HierNMTPreTrainedModel(SafetensorsModel):
         A warm-up: relevance gets a gradient from more sentences, before it has to choose. Evaluation chooses as ever.
 
         Args:
-            widening: from 0, t sentences, to 1, every sentence; between them N^widening t^(1 - widening).
+            widening: from 0, t sentences, to 1, every sentence; between them N^widening t^(1 - widening). A compiled
+                model, whose shapes must not depend on sentences, takes the number of tokens for N.
 
         Raises:
             ValueError: `widening` is not from 0 to 1.

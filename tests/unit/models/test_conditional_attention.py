@@ -195,6 +195,19 @@ def test_selection_is_widened_by_a_factor_that_depends_on_the_document(changes):
         assert {one.shape[-1] for one in selected} == {number}
 
 
+def test_a_compiled_model_reads_more_sentences_too():
+    changes = {**HIERARCHICAL, **ONE_LAYER}
+    model, inputs = tiny_model(**changes).train(), long_inputs()
+    compiled = torch.compile(model, backend="eager")
+    # Of 15 tokens: 2, all, and 2 (15 / 2)^0.5, which are as many as there are sentences.
+    for widening, number in [(0.0, 2), (1.0, 15), (0.5, 5)]:
+        model.widen_selection(widening)
+        output = compiled(**inputs, output_selected_sentences=True)
+        assert {one.shape[-1] for one in output.encoder_selected_sentences} == {number}
+        expected = tiny_model(**{**changes, "num_selected_sentences": number}).train()
+        torch.testing.assert_close(output.logits, expected(**inputs).logits)
+
+
 @pytest.mark.parametrize("widening", [-0.1, 1.5])
 def test_an_impossible_widening_is_an_error(widening):
     with pytest.raises(ValueError, match=str(widening)):
