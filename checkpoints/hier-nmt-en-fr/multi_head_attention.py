@@ -389,7 +389,7 @@ def sentence_mask(inputs: AttentionInputs, query_ids: torch.Tensor, key_ids: tor
     if mask is None or mask.ndim == 2:
         if inputs.config._attn_implementation not in ("eager", "sdpa"):
             return _sentence_mask_by_index(inputs, query_ids, key_ids)
-        # An index function would be mapped over all places, in every decoding step, which costs as much as the layers.
+        # An index function would be mapped over all places, which is slow where each decoding step does it.
         mask = dense_mask(inputs)
     if mask is None:
         mask = torch.ones_like(key_ids[:, None, None], dtype=torch.bool)

@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What is known of the controlled discourse corpus, shown by training on it: an hour on two cores."""
+"""What is known of the controlled discourse corpus, shown by training on it."""
 
 import json
 import subprocess
