@@ -5,10 +5,14 @@
 import pytest
 import torch
 
+from hier_nmt.models import (
+    attend_selected_sentences,
+    attend_selected_sentences_reference,
+    build_sentence_tree,
+    select_by_relevance,
+    traverse_tree,
+)
 from hier_nmt.models.gathered_attention import gathered_attention, sort_keys
-from hier_nmt.models.selected_attention import attend_selected_sentences, attend_selected_sentences_reference
-from hier_nmt.models.sentence_selection import select_by_relevance
-from hier_nmt.models.sentence_tree import build_sentence_tree, traverse_tree
 
 NUM_SENTENCES, WORDS, HEADS, WIDTH = 40, 3, 2, 8
 every_half = pytest.mark.parametrize("half", [torch.bfloat16, torch.float16], ids=str)
