@@ -28,11 +28,12 @@ from transformers.models.led.modeling_led import LEDEncoderAttention
 from transformers.models.longt5.modeling_longt5 import LongT5LocalAttention, LongT5TransientGlobalAttention
 
 from hier_nmt.kernels.compiled import compiler, use_compiled_attention
+from hier_nmt.models.attention_plan import SelectionPlan
 from hier_nmt.models.compiled_form import install_compiled_form
 from hier_nmt.models.conditional_attention import SentenceContextAttention
 from hier_nmt.models.configuration_hier_nmt import HierNMTConfig
 from hier_nmt.models.document_structure import Sentences
-from hier_nmt.models.multi_head_attention import DocumentAttention, SelectionPlan
+from hier_nmt.models.multi_head_attention import DocumentAttention
 from hier_nmt.models.selected_attention import attend_selected_sentences
 from hier_nmt.models.sentence_blocks import find_words
 from hier_nmt.models.sentence_encoder import SentenceEncoder

@@ -14,8 +14,9 @@ from torch import nn
 from transformers.cache_utils import Cache, DynamicCache, DynamicLayer, EncoderDecoderCache
 from transformers.utils import logging
 
+from .attention_plan import AttentionInputs, SelectionPlan
 from .document_structure import CompletedSentences, Sentences
-from .multi_head_attention import AttentionInputs, MultiHeadAttention, SelectionPlan, eager_attention_forward
+from .multi_head_attention import MultiHeadAttention, eager_attention_forward
 from .precision import full_precision
 from .sentence_encoder import PairMerge, SentenceEncoder
 from .sentence_selection import select_by_relevance

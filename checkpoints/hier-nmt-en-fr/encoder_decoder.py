@@ -17,12 +17,13 @@ from transformers.modeling_outputs import BaseModelOutputWithPastAndCrossAttenti
 from transformers.utils.generic import TransformersKwargs, merge_with_config_defaults
 from transformers.utils.output_capturing import OutputRecorder, capture_outputs
 
+from .attention_plan import AttentionInputs, kept_with_cache
 from .conditional_attention import ConditionalAttention, SentenceContextAttention, SentencePooling
 from .configuration_hier_nmt import HierNMTConfig
 from .cross_entropy import mean_cross_entropy
 from .document_structure import DocumentStructure, Sentences
 from .model_outputs import HierNMTEncoderOutput
-from .multi_head_attention import AttentionInputs, MultiHeadAttention, kept_with_cache
+from .multi_head_attention import MultiHeadAttention
 from .positions import POSITION_ENCODINGS
 from .safetensors_model import SafetensorsModel
 from .sentence_encoder import SentenceEncoder

@@ -317,6 +317,7 @@ class HierNMTForConditionalGeneration(HierNMTPreTrainedModel, TargetGenerationMi
 __all__ = ["HierNMTForConditionalGeneration", "HierNMTModel", "HierNMTPreTrainedModel"]
 
 if False:  # From a folder, Transformers before 5.8 copies only what the file that it loads names itself.
+    from .attention_plan import *
     from .batched_generation import *
     from .big_bird_attention import *
     from .big_bird_pattern import *

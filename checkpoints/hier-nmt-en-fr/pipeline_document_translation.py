@@ -330,6 +330,7 @@ def _check_generate_options(options: dict[str, Any]) -> None:
             raise TypeError(f"{name!r} is no option of the translation pipeline nor of generate{hint}")
 
 if False:  # From a folder, Transformers before 5.8 copies only what the file that it loads names itself.
+    from .attention_plan import *
     from .batched_generation import *
     from .big_bird_attention import *
     from .big_bird_pattern import *

@@ -17,8 +17,9 @@ from torch import nn
 from torch.nn import functional
 from transformers import PreTrainedModel
 
+from ..models.attention_plan import SelectionPlan
 from ..models.conditional_attention import HierarchicalAttention, SentenceContextAttention, SentenceKeys
-from ..models.multi_head_attention import MultiHeadAttention, SelectionPlan
+from ..models.multi_head_attention import MultiHeadAttention
 from ..models.precision import full_precision
 from ..models.sentence_encoder import PairMerge, SentenceEncoder, weights_in_sentence
 from ..models.sentence_tree import existing, search_tree

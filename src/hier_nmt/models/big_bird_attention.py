@@ -14,9 +14,10 @@ from torch import nn
 from transformers.cache_utils import EncoderDecoderCache
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
+from .attention_plan import AttentionInputs, visible_sentence_ids
 from .big_bird_pattern import BigBirdPattern, BigBirdPlan
 from .blocked_attention import BlockUnits, blocked_attention
-from .multi_head_attention import AttentionInputs, MultiHeadAttention, eager_attention_forward, visible_sentence_ids
+from .multi_head_attention import MultiHeadAttention, eager_attention_forward
 
 # With fewer keys than this many times those that a block reads, masking is faster.
 BLOCKED_PAYS_FROM = 2

@@ -12,9 +12,10 @@ from torch import nn
 from transformers.cache_utils import EncoderDecoderCache
 from transformers.modeling_layers import GradientCheckpointingLayer
 
+from .attention_plan import kept_with_cache
 from .conditional_attention import SentenceContextAttention
 from .document_structure import Sentences
-from .multi_head_attention import DocumentAttention, MultiHeadAttention, kept_with_cache
+from .multi_head_attention import DocumentAttention, MultiHeadAttention
 from .transformer_layers import DECODER_SELF_ATTENTIONS, ENCODER_SELF_ATTENTIONS, FeedForward, Residual
 
 # A `HANConfig`, which has the fields that the parts of `hier_nmt` read of their own configuration.

@@ -14,6 +14,7 @@ from transformers.activations import ACT2FN
 from transformers.cache_utils import EncoderDecoderCache
 from transformers.modeling_layers import GradientCheckpointingLayer
 
+from .attention_plan import kept_with_cache
 from .big_bird_attention import BigBirdAttention
 from .conditional_attention import (
     CausalConditionalAttention,
@@ -26,7 +27,7 @@ from .conditional_attention import (
 )
 from .convolutional_summaries import ConvolutionalSummaries
 from .document_structure import Sentences
-from .multi_head_attention import DocumentAttention, MultiHeadAttention, SentenceAttention, kept_with_cache
+from .multi_head_attention import DocumentAttention, MultiHeadAttention, SentenceAttention
 from .sentence_encoder import SentenceEncoder
 
 if TYPE_CHECKING:

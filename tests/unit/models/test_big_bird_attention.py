@@ -12,11 +12,12 @@ from references import attention_reference
 from tiny_han_models import tiny_config, tiny_model
 from tiny_models import window_inputs
 
+from hier_nmt.models.attention_plan import AttentionInputs
 from hier_nmt.models.big_bird_attention import BLOCKED_PAYS_FROM, BigBirdAttention
 from hier_nmt.models.big_bird_pattern import BigBirdPattern, BigBirdPlan
 from hier_nmt.models.blocked_attention import BlockUnits, blocked_attention
 from hier_nmt.models.document_structure import DocumentStructure
-from hier_nmt.models.multi_head_attention import AttentionInputs, DocumentAttention
+from hier_nmt.models.multi_head_attention import DocumentAttention
 
 D_MODEL, HEADS = 8, 2
 # Numbers of tokens of a batch, and on which side its padding is.

@@ -9,12 +9,11 @@ from references import attention_reference, may_look_reference
 from tiny_models import EOS, PAR, SENTENCE_SCOPE, SEP, SOURCES, TARGETS, tiny_config, tiny_model, window_inputs
 
 from hier_nmt.models import selected_attention
+from hier_nmt.models.attention_plan import AttentionInputs, SelectionPlan
 from hier_nmt.models.document_structure import DocumentStructure
 from hier_nmt.models.multi_head_attention import (
-    AttentionInputs,
     DocumentAttention,
     MultiHeadAttention,
-    SelectionPlan,
     SentenceAttention,
     eager_attention_forward,
 )
