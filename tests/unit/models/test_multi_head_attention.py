@@ -1,6 +1,7 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
 
+import shutil
 from dataclasses import replace
 
 import pytest
@@ -114,6 +115,20 @@ def test_cross_attention_equals_the_reference(scope, implementation):
     fast = module(queries, module.plan(inputs), keys)[0]
     slow = attend_slowly(module, queries, keys, may_look_reference(scope, READ_IDS, SOURCE_IDS))
     assert_same_values_and_gradients(module, fast, slow, [queries, keys])
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("g++") is None, reason="FlexAttention is compiled")
+@pytest.mark.parametrize("is_causal", [False, True], ids=["source", "target"])
+@pytest.mark.parametrize("scope", SCOPES)
+def test_flex_attention_gives_the_same(scope, is_causal):
+    module = attention(scope, "flex_attention", torch.float32, is_causal=is_causal)
+    hidden_states, is_token = states(SOURCE_IDS, torch.float32), SOURCE_IDS > 0
+    may_look = may_look_reference(scope, SOURCE_IDS, SOURCE_IDS, is_causal)
+    with torch.no_grad():
+        fast = module(hidden_states, module.plan(self_attention_inputs(module, hidden_states, SOURCE_IDS)))[0]
+        slow = attend_slowly(module, hidden_states, hidden_states, may_look)
+    torch.testing.assert_close(fast[is_token], slow[is_token], rtol=1e-5, atol=1e-5)
 
 
 def test_a_query_that_may_see_nothing_gets_zeros():
