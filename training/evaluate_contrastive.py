@@ -21,7 +21,7 @@ from transformers.utils import logging as transformers_logging
 import hier_nmt  # noqa: F401  (registers the model)
 from hier_nmt.data.contrastive_readers import CONTRASTIVE_FORMATS, read_contrastive
 from hier_nmt.data.contrastive_sets import ContrastiveExample
-from hier_nmt.data.text_files import write_text
+from hier_nmt.data.text_files import check_writable, write_text
 from hier_nmt.data.tokenization import load_tokenizers
 from hier_nmt.evaluation.contrastive import (
     NORMALISATIONS,
@@ -62,6 +62,19 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespac
     return parser.parse_args(arguments)
 
 
+def check_options(options: argparse.Namespace) -> None:
+    """Raises ValueError or OSError for what would fail later."""
+    for name in ("batch_size", "beams"):
+        if getattr(options, name) < 1:
+            raise ValueError(f"--{name.replace('_', '-')} {getattr(options, name)} must be at least 1")
+    try:
+        torch.device(options.device)
+    except RuntimeError as error:
+        raise ValueError(f"--device {options.device} is unknown: {error}") from None
+    if options.output:
+        check_writable(options.output)
+
+
 def evaluate(options: argparse.Namespace, examples: list[ContrastiveExample]) -> list[ContrastiveReport]:
     """The contrastive report and, where asked for, the generative one."""
     if options.random is not None:
@@ -96,6 +109,7 @@ def main() -> int:
     options = parse_arguments()
     start = time.perf_counter()
     try:
+        check_options(options)
         examples = read_contrastive(
             options.set,
             options.format,

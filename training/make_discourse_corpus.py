@@ -86,7 +86,11 @@ def main() -> int:
     """Runs the command line; 1 if the arguments are impossible."""
     options = parse_arguments()
     shape = {"seed": options.seed, "length": options.length, "phenomena": options.phenomena}
+    least = {"train": 0, "dev": 0, "test": 0, "pairs": 0, "max_distance": 1, "test_context": 0}
     try:
+        for name, value in least.items():
+            if getattr(options, name) < value:
+                raise ValueError(f"--{name.replace('_', '-')} {getattr(options, name)} must be at least {value}")
         for split in ("train", "dev", "test"):
             documents = make_documents(split, getattr(options, split), **shape)
             write_documents(options.output_dir / f"{split}.jsonl", documents)

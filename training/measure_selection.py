@@ -20,10 +20,11 @@ from tqdm.auto import tqdm
 from transformers import AutoModelForSeq2SeqLM
 
 import hier_nmt  # noqa: F401  # registers the models
-from hier_nmt.data.text_files import write_text
+from hier_nmt.data.text_files import check_writable, write_text
 from hier_nmt.data.tokenization import load_tokenizers
 from hier_nmt.evaluation.selection import measure_selection, read_annotated_documents
 from hier_nmt.models.translation_vocabulary import TranslationVocabulary
+from hier_nmt.visualization.figures import check_figure_name
 from hier_nmt.visualization.selection_plots import plot_selection
 
 
@@ -41,9 +42,15 @@ def main() -> int:
     """Runs the command line; 1 if the input is at fault."""
     options = parse_arguments()
     try:
+        for path in filter(None, (options.output, options.plot)):
+            check_writable(path)
+        if options.plot:
+            check_figure_name(options.plot)
         model = AutoModelForSeq2SeqLM.from_pretrained(options.model).eval()
         vocabulary = TranslationVocabulary(*load_tokenizers(options.model))
         documents = list(read_annotated_documents(options.documents))
+        if not any(document.ambiguities for document in documents):
+            raise ValueError(f"{options.documents}: there is no ambiguous sentence in it")
         reports = measure_selection(model, vocabulary, tqdm(documents, unit=" documents"))
         header = "| slot | distance | recall | control | word: recall | control | preference | n |"
         print(f"{header}\n{'|---' * header.count(' | ')}|---|")

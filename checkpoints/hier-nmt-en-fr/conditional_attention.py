@@ -178,8 +178,9 @@ class CausalConditionalAttention(ConditionalAttention):
 
     @classmethod
     def plan(cls, inputs: AttentionInputs) -> GrowingSelectionPlan:
-        """The sentences of queries and keys, and which of them are complete."""
+        """The sentences of queries and keys, and which of them are complete; ValueError if their numbers fall."""
         plan = super().plan(inputs)
+        check_rising(plan.key_sentence_ids)
         complete = None
         if holds_what_it_is_given(inputs.past_key_values):
             num_queries = plan.query_sentence_ids.shape[1]
@@ -274,6 +275,22 @@ class CausalConditionalAttention(ConditionalAttention):
             return newest[:, :, first - past_length :]
         layer: Any = cache.layers[self.layer_idx]
         return torch.cat([layer.keys[:, :, first:, width : width + newest.shape[-1]], newest], dim=2)
+
+
+def check_rising(sentence_ids: torch.Tensor) -> None:
+    """Raises ValueError if the numbers [B, L] of a text's sentences fall, but for padding (0).
+
+    Tokens of a sentence that goes on later could be chosen before they are written.
+    """
+    if sentence_ids.device.type != "cpu" or torch.compiler.is_compiling() or not sentence_ids.numel():
+        return
+    falls = (sentence_ids > 0) & (sentence_ids < sentence_ids.cummax(1).values)
+    if falls.any():
+        row, place = falls.nonzero()[0].tolist()
+        raise ValueError(
+            f"Sentence number {int(sentence_ids[row, place])} at place {place} of target {row} follows a higher one; "
+            f"conditional attention in the decoder needs decoder_sentence_ids that never fall."
+        )
 
 
 def holds_what_it_is_given(cache: Cache | None) -> TypeGuard[Cache]:

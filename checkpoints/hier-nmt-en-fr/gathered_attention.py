@@ -89,7 +89,7 @@ def read_sentences(
     Args:
         sentence_indices, sentence_scores, own_sentence_ids: as in `attend_selected_sentences`.
     """
-    is_selected = sentence_scores > -torch.inf
+    is_selected = sentence_scores != -torch.inf
     numbers = (sentence_indices + 1).masked_fill(~is_selected, 0)
     scores = sentence_scores.masked_fill(~is_selected, 0.0)
     if own_sentence_ids is None:

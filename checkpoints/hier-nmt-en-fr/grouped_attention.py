@@ -335,7 +335,7 @@ def grouped_attention(
     """Output [B, H, Q, E] of `attend_selected_sentences`, whose arguments these are; `words` are those of the keys."""
     # A sentence that has no words among these keys is not read.
     num_numbers = len(words.rank) // len(query)
-    is_read = (sentence_scores > -torch.inf) & (sentence_indices < num_numbers - 1)
+    is_read = (sentence_scores != -torch.inf) & (sentence_indices < num_numbers - 1)
     numbers, scores = (sentence_indices + 1) * is_read, torch.where(is_read, sentence_scores, 0.0)
     if own_sentence_ids is not None:
         own = own_sentence_ids * (own_sentence_ids < num_numbers)

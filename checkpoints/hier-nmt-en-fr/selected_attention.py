@@ -59,9 +59,16 @@ def attend_selected_sentences(
         words: `find_words(key_sentence_ids)` if the caller has it.
 
     Raises:
-        ValueError: the kernel is unknown, or the query is on the processor and the kernel `triton`.
+        ValueError: the kernel is unknown, or the query is on the processor and the kernel `triton`, or shapes differ
+            that must be equal.
         ImportError: the kernel is `triton`, which is not installed.
     """
+    if sentence_indices.shape != sentence_scores.shape or key_sentence_ids.shape != (len(key), key.shape[2]):
+        raise ValueError(
+            f"sentence_indices {tuple(sentence_indices.shape)} and sentence_scores {tuple(sentence_scores.shape)} must "
+            f"have one shape, and key_sentence_ids {tuple(key_sentence_ids.shape)} that of keys, "
+            f"{(len(key), key.shape[2])}."
+        )
     scaling = query.shape[-1] ** -0.5 if scaling is None else scaling
     sentence_scores = full_precision(sentence_scores)
     if key.shape[2] == 0 or (sentence_indices.shape[-1] == 0 and own_sentence_ids is None):
@@ -117,8 +124,8 @@ def attend_selected_sentences_reference(
     num_columns = 1 + (key.shape[2] if torch.compiler.is_compiling() else int(key_sentence_ids.max()))
     biases = biases_by_number(sentence_indices, sentence_scores, num_columns, own_sentence_ids)
     # As a product with a matrix of ones and zeros, which is exact, the added score has a fast backward.
-    membership = functional.one_hot(key_sentence_ids, num_columns).to(biases.dtype).transpose(1, 2)  # [B, 1 + N, K]
-    added = biases @ membership[:, None]  # [B, H, Q, K], in float32 at least
+    membership = functional.one_hot(key_sentence_ids.long(), num_columns).to(biases.dtype)  # [B, K, 1 + N]
+    added = biases @ membership.transpose(1, 2)[:, None]  # [B, H, Q, K], in float32 at least
     if query.dtype == added.dtype:
         flat = (added.flatten(0, 1), query.flatten(0, 1), key.flatten(0, 1).transpose(1, 2))
         logits = torch.baddbmm(*flat, alpha=scaling).view(added.shape)

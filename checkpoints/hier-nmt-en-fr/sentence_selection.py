@@ -70,7 +70,7 @@ def select_top_sentences(scores: torch.Tensor, t: int) -> tuple[torch.Tensor, to
         remaining = remaining.scatter(-1, found[-1].indices, -torch.inf)
     missing = t - len(found)
     indices = functional.pad(torch.cat([best.indices for best in found], dim=-1), (0, missing))
-    is_filled = functional.pad(torch.cat([best.values for best in found], dim=-1) > -torch.inf, (0, missing))
+    is_filled = functional.pad(torch.cat([best.values for best in found], dim=-1) != -torch.inf, (0, missing))
     indices = indices.masked_fill(~is_filled, 0)
     return indices, scores.gather(-1, indices).masked_fill(~is_filled, -torch.inf)
 
@@ -185,7 +185,7 @@ def select_by_relevance(
         indices, scores = search(sentence_query, sentence_key, sentence_mask, t, own_sentence_ids, num_choosable)
     if not (torch.is_grad_enabled() and (sentence_query.requires_grad or sentence_key.requires_grad)):
         return indices, scores
-    is_filled = scores > -torch.inf
+    is_filled = scores != -torch.inf  # true of what is no number, which is not to be hidden
     scores = SelectedRelevance.apply(sentence_query, sentence_key, indices, scores.masked_fill(~is_filled, 0.0))
     return indices, scores.masked_fill(~is_filled, -torch.inf)
 
@@ -205,7 +205,7 @@ def search_all(
     size = max(at_once // max(key.shape[:2].numel() * len(columns.sentences), 1), 1)
     may_choose = columns.arrange(sentence_mask, 1)
     not_a_sentence = query.new_zeros(may_choose.shape).masked_fill_(~may_choose, -torch.inf)
-    keys = columns.arrange(key * query.shape[-1] ** -0.5, 2).flatten(0, 1).transpose(1, 2)  # [B H, E, columns]
+    keys = columns.arrange(key, 2).flatten(0, 1).transpose(1, 2)  # [B H, E, columns]
     workspace = kept_workspace(query)
     best = query.new_full((*query.shape[:3], t), -torch.inf)
     indices = torch.zeros(best.shape, dtype=torch.int64, device=query.device)
@@ -221,7 +221,8 @@ def search_all(
         choosable = None if num_choosable is None else num_choosable[:, some]
         found = select_allowed(scores, num_found, columns, own, choosable, workspace)
         indices[:, :, some, :num_found], best[:, :, some, :num_found] = found
-    return indices, best
+    # Keys that are scaled before would make products that are equal differ by a rounding.
+    return indices, best * query.shape[-1] ** -0.5
 
 
 class Columns(NamedTuple):
@@ -273,7 +274,7 @@ def select_allowed(
         scores.masked_fill_(columns.sentences >= num_choosable[:, None, :, None], -torch.inf)
     ranked = scores
     if own_sentence_ids is not None:
-        is_own = (columns.sentences == own_sentence_ids[:, None, :, None] - 1) & (scores > -torch.inf)
+        is_own = (columns.sentences == own_sentence_ids[:, None, :, None] - 1) & (scores != -torch.inf)
         ranked = scores.masked_fill(is_own, torch.inf)
     if t == scores.shape[-1]:
         found = torch.arange(scores.shape[-1], device=scores.device).expand(scores.shape)

@@ -99,3 +99,30 @@ def test_a_pronoun_set_is_made_of_documents(repository, tmp_path, monkeypatch, c
     (tmp_path / "a.jsonl").write_text(json.dumps({"id": "a", "paragraphs": [{"en": ["Yes."], "fr": ["Oui."]}]}) + "\n")
     assert run(make, monkeypatch, *arguments) == 1
     assert "no sentence of the corpus can be used" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("option", "value"), [("--train", -1), ("--pairs", -2), ("--max-distance", 0), ("--test-context", -1)]
+)
+def test_numbers_that_make_no_corpus_are_named(repository, tmp_path, monkeypatch, capsys, option, value) -> None:
+    output = tmp_path / "set"
+    assert run(script(repository, "make_discourse_corpus"), monkeypatch, output, option, value) == 1
+    assert f"{option} {value} must be at least" in capsys.readouterr().err
+    assert not output.exists()
+
+
+@pytest.mark.parametrize(("option", "value"), [("--batch-size", -3), ("--beams", 0), ("--device", "foo")])
+def test_options_of_the_contrastive_evaluation_are_checked_first(
+    repository, tmp_path, monkeypatch, capsys, option, value
+) -> None:
+    assert run(script(repository, "evaluate_contrastive"), monkeypatch, "no-model", "no-set", option, value) == 1
+    assert f"{option} {value} " in capsys.readouterr().err
+
+
+def test_outputs_of_the_measured_selection_are_checked_first(repository, tmp_path, monkeypatch, capsys) -> None:
+    pytest.importorskip("matplotlib")
+    measure = script(repository, "measure_selection")
+    assert run(measure, monkeypatch, "no-model", "no-documents", "--plot", tmp_path / "a.xyz") == 1
+    assert "a.xyz has none of the endings of a figure" in capsys.readouterr().err
+    assert run(measure, monkeypatch, "no-model", "no-documents", "--output", tmp_path) == 1
+    assert "is a folder" in capsys.readouterr().err

@@ -38,6 +38,16 @@ def decode_text(content: bytes, path: str | Path) -> str:
         raise CorpusError(path, line, "not UTF-8", f"{detail}; {hint}") from error
 
 
+def check_writable(path: str | Path) -> None:
+    """Makes the folder of a file that is to be written later; OSError if it could not be written there."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder, no file can be written there")
+    if not os.access(path.parent, os.W_OK):
+        raise PermissionError(f"{path} cannot be written: its folder is read-only")
+
+
 def write_text(path: str | Path, text: str) -> None:
     """Writes a UTF-8 file, which at no time is there half."""
     write_bytes(path, text.encode("utf-8", "replace"))

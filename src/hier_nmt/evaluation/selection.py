@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import torch
 from transformers import PreTrainedModel
 
+from ..data.text_files import read_text
 from ..models.document_structure import sentence_ids_from_tokens
 from ..models.translation_vocabulary import TranslationVocabulary
 
@@ -54,20 +55,33 @@ def read_annotated_documents(path: str | Path) -> Iterator[AnnotatedDocument]:
     """The English-French documents of a file that `training/make_discourse_corpus.py` wrote.
 
     Raises:
-        ValueError: a line that is no annotated document, with file and line.
+        ValueError: a line that is no annotated document, with file and line; a file without a document.
     """
-    with open(path, encoding="utf-8") as lines:
-        for number, line in enumerate(lines, start=1):
-            try:
-                item = json.loads(line)
-                paragraphs = [(paragraph["en"], paragraph["fr"]) for paragraph in item["paragraphs"]]
-                fields = AmbiguousSentence._fields
-                ambiguities = [AmbiguousSentence(*(one[name] for name in fields)) for one in item["annotations"]]
-            except (ValueError, KeyError, TypeError, RecursionError) as error:
-                raise ValueError(f"{path}, line {number}: no annotated document ({error!r})") from None
-            source, target = ([text for pair in paragraphs for text in pair[side]] for side in (0, 1))
-            ends = [index == len(english) - 1 for english, _ in paragraphs for index in range(len(english))]
-            yield AnnotatedDocument(source, target, ends, ambiguities)
+    lines = read_text(path).removesuffix("\n").split("\n")
+    if lines == [""]:
+        raise ValueError(f"{path}: there is no document in it")
+    for number, line in enumerate(lines, start=1):
+        try:
+            yield _annotated_document(json.loads(line))
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            raise ValueError(f"{path}, line {number}: no annotated document ({error!r})") from None
+
+
+def _annotated_document(item: Any) -> AnnotatedDocument:
+    """The document that a line holds; ValueError, KeyError or TypeError if it holds another thing."""
+    paragraphs = [(paragraph["en"], paragraph["fr"]) for paragraph in item["paragraphs"]]
+    source, target = ([text for pair in paragraphs for text in pair[side]] for side in (0, 1))
+    if not source or len(source) != len(target):
+        raise ValueError(f"{len(source)} English and {len(target)} French sentences")
+    ambiguities = [AmbiguousSentence(*(one[name] for name in AmbiguousSentence._fields)) for one in item["annotations"]]
+    texts = [*source, *target, *(one.wrong_translation for one in ambiguities)]
+    if wrong := [text for text in texts if not isinstance(text, str)]:
+        raise TypeError(f"{wrong[0]!r} is no text")
+    for one in ambiguities:
+        if not {one.sentence, one.decided_by} <= set(range(len(source))):
+            raise ValueError(f"sentence {one.sentence}, decided by {one.decided_by}, in {len(source)} sentences")
+    ends = [index == len(english) - 1 for english, _ in paragraphs for index in range(len(english))]
+    return AnnotatedDocument(source, target, ends, ambiguities)
 
 
 @dataclass

@@ -29,6 +29,7 @@ from typing import Any
 
 import torch
 
+from ..models import sentence_selection
 from ..models.compiled_form import CompiledForm, install_compiled_form
 from ..models.sentence_blocks import SentenceWords
 from ..models.sentence_tree import start_level
@@ -269,6 +270,9 @@ def search_all(
     num_choosable: torch.Tensor | None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """What `sentence_selection.search_all` gives back."""
+    if torch.isnan(query.sum() + key.sum()):
+        # Comparisons would leave out what is no number, and hide it.
+        return sentence_selection.search_all(query, key, sentence_mask, t, own_sentence_ids, num_choosable)
     batch_size, num_heads, num_queries, width = query.shape
     with_tiles = t <= MAX_CHOICES_WITH_TILES and width % TILE_NUMBERS == 0 and has_tiles()
     if with_tiles and query.dtype == key.dtype == torch.bfloat16:

@@ -109,7 +109,9 @@ class SelectionPlan:
         plan = cls(key_sentence_ids, inputs.queries.sentence_ids, inputs.query_positions())
         if not is_grouped(inputs.config.attention_kernel, key_sentence_ids.shape[1]):
             return plan
-        if plan.query_sentence_ids.shape[1] <= MAX_GATHERING_QUERIES:
+        # The Triton form itself says that it cannot run on a processor.
+        is_misplaced = inputs.config.attention_kernel == "triton" and key_sentence_ids.device.type == "cpu"
+        if plan.query_sentence_ids.shape[1] <= MAX_GATHERING_QUERIES and not is_misplaced:
             keys = kept_with_cache(inputs.source_cache, 0, "sorted keys", lambda: sort_keys(key_sentence_ids))
             if keys.are_few(plan.query_sentence_ids.shape[1], num_choices):
                 return replace(plan, sorted_keys=keys)

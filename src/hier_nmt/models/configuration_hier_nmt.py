@@ -240,7 +240,9 @@ class HierNMTConfig(HubConfig):
             raise ValueError(f"preset {name!r} is unknown; choose one of {', '.join(PRESETS)}.")
         default = cls()
         for change, value in changes.items():
-            if not hasattr(default, change):
+            of_class = getattr(cls, change, None)
+            is_derived = callable(of_class) or (isinstance(of_class, property) and of_class.fset is None)
+            if is_derived or not hasattr(default, change):
                 raise ValueError(f"{change}={value!r} changes nothing: {cls.__name__} has no such field.")
         return cls(**{**PRESETS[name], **changes})
 

@@ -42,7 +42,11 @@ def build_sentence_tree(
         left, right = states[:, 0::2], states[:, 1::2]
         has_left, has_right = mask[:, 0::2], mask[:, 1::2]
         only_one = torch.where(has_left[..., None], left, right)
-        levels.append(torch.where((has_left & has_right)[..., None], merge(left, right), only_one))
+        # Merging what is no sentence could divide by zero, and its gradient would not be a number.
+        merged = merge(
+            *(side.masked_fill(~has[..., None], 1.0) for side, has in ((left, has_left), (right, has_right)))
+        )
+        levels.append(torch.where((has_left & has_right)[..., None], merged, only_one))
         masks.append(has_left | has_right)
     return levels, masks
 
@@ -80,8 +84,9 @@ def traverse_tree(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """The t sentences that a walk from the root finds, and their cumulative scores (Trankova et al. 2024, 3.3.2).
 
-    c(root) = r(root), c(child) = c(parent) + r(child) with r = query . key / sqrt(E); on each level only the children
-    of kept nodes are scored and the t best are kept, of equal ones the first. Each query costs t log N scores.
+    c(root) = r(root), c(child) = c(parent) + r(child) with r = query . key / sqrt(E); on each level the t best
+    children of kept nodes are kept, of equal ones the first. Each query costs O(t log N) scores: levels of up to
+    SMALL_LEVEL nodes are scored whole, which takes less time, and below them the children of kept nodes alone.
 
     Args:
         query: [B, H, Q, E].
@@ -146,7 +151,7 @@ def search_tree(
             is_own_path = candidates == ((own_sentence_ids - 1) >> level)[:, None, :, None]
             scores = scores.masked_fill(is_own_path, torch.inf)
         places, best = select_top_sentences(scores.masked_fill(~exists, -torch.inf), t)
-        nodes, is_kept = in_order(candidates.gather(-1, places), best > -torch.inf)
+        nodes, is_kept = in_order(candidates.gather(-1, places), best != -torch.inf)
     return in_order(nodes, is_kept)
 
 

@@ -19,6 +19,13 @@ def new_figure(width: float, height: float) -> Any:
     return Figure(figsize=(width, height), layout="constrained")
 
 
+def check_figure_name(path: str | Path) -> None:
+    """Raises ImportError if matplotlib is not installed, ValueError if it writes no files with such an ending."""
+    endings = new_figure(1, 1).canvas.get_supported_filetypes()
+    if Path(path).suffix[1:].lower() not in endings:
+        raise ValueError(f"{path} has none of the endings of a figure: {', '.join(sorted(endings))}")
+
+
 def save_figure(figure: Any, path: str | Path) -> None:
     """Writes the figure, which at no time is there half; ValueError for an ending that matplotlib does not know."""
     path = Path(path)

@@ -101,6 +101,39 @@ def test_a_line_that_is_no_annotated_document_is_named(tmp_path, line):
         list(read_annotated_documents(path))
 
 
+ANNOTATION = {"sentence": 1, "decided_by": 0, "wrong_translation": "c."}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"sentence": 2},
+        {"sentence": "x"},
+        {"decided_by": -5},
+        {"wrong_translation": 5},
+        {"paragraphs": []},
+        {"paragraphs": [{"en": ["A.", "B."], "fr": ["a."]}]},
+        {"paragraphs": [{"en": ["A.", 5], "fr": ["a.", "b."]}]},
+    ],
+    ids=str,
+)
+def test_an_annotation_that_cannot_be_is_named(tmp_path, change):
+    path = tmp_path / "documents.jsonl"
+    paragraphs = [{"en": ["A.", "B."], "fr": ["a.", "b."]}]
+    right = {"paragraphs": paragraphs, "annotations": [ANNOTATION]}
+    paragraphs = change.pop("paragraphs", paragraphs)
+    wrong = {"paragraphs": paragraphs, "annotations": [ANNOTATION | change]}
+    path.write_text(f"{json.dumps(right)}\n{json.dumps(wrong)}\n", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"documents.jsonl, line 2"):
+        list(read_annotated_documents(path))
+
+
+def test_a_file_without_documents_is_named(tmp_path):
+    (tmp_path / "empty.jsonl").write_text("")
+    with pytest.raises(ValueError, match=r"empty.jsonl: there is no document"):
+        list(read_annotated_documents(tmp_path / "empty.jsonl"))
+
+
 def test_a_map_of_the_selections_is_written(tmp_path):
     report = SelectionReport()
     report.add(3, 1, [1, 2, 3])

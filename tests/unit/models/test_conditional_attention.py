@@ -503,3 +503,11 @@ def test_a_number_of_sentences_below_one_is_an_error_on_a_loaded_model_too(chang
 def test_a_source_without_tokens_is_an_error():
     with pytest.raises(ValueError, match=r"The source has no tokens: its embeddings have the shape \(2, 0, 16\)"):
         tiny_model(**CONDITIONAL)(input_ids=torch.tensor([[], []]).long(), decoder_input_ids=torch.tensor([[EOS]] * 2))
+
+
+def test_target_sentences_whose_numbers_fall_are_an_error():
+    # What a sentence that goes on later says could be chosen before it is written.
+    model = tiny_model(decoder_self_attention="conditional")
+    target = torch.full((1, 5), 7)
+    with pytest.raises(ValueError, match=r"number 1 at place 4 of target 0 follows a higher one"):
+        model(**source_inputs(), decoder_input_ids=target, decoder_sentence_ids=torch.tensor([[1, 1, 2, 2, 1]]))

@@ -124,6 +124,9 @@ def test_presets_are_the_papers_systems():
         HierNMTConfig.preset("none")
     with pytest.raises(ValueError, match="num_selected_sentence=3 changes nothing: HierNMTConfig has no such field"):
         HierNMTConfig.preset("conditional", num_selected_sentence=3)
+    for derived in ("selected_sentences", "reads_sentences"):
+        with pytest.raises(ValueError, match=derived):
+            HierNMTConfig.preset("conditional", **{derived: 3})
 
 
 @pytest.mark.parametrize(

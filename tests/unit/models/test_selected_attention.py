@@ -3,6 +3,7 @@
 """Attention to selected sentences: the grouped form equals the dense one, and both equal the loop over queries."""
 
 import math
+from functools import partial
 
 import pytest
 import torch
@@ -402,3 +403,16 @@ def test_queries_without_keys_or_sentences_get_zeros_and_gradients_of_zero(kerne
     output.sum().backward()
     assert not output.any()
     assert not query.grad.any()
+
+
+@pytest.mark.parametrize("kernel", ["reference", "grouped"])
+def test_what_is_no_number_is_not_hidden_and_shapes_must_agree(kernel):
+    states, ids = torch.ones(1, 1, 6, 4), torch.tensor([[1, 1, 2, 2, 2, 3]], dtype=torch.int32)
+    indices, scores = torch.tensor([[[[0, 1]]]]), torch.tensor([[[[0.0, math.nan]]]])
+    attend = partial(attend_selected_sentences, states[:, :, :1], states, states, kernel=kernel)
+    assert attend(ids, indices, scores).isnan().all()
+    assert attend(ids, indices, scores.zero_()).allclose(torch.ones(()))
+    with pytest.raises(ValueError, match=r"\(1, 1, 1, 2\) and sentence_scores \(1, 1, 1, 1\) must have one shape"):
+        attend(ids, indices, scores[..., :1])
+    with pytest.raises(ValueError, match=r"key_sentence_ids \(1, 5\)"):
+        attend(ids[:, :5], indices, scores)

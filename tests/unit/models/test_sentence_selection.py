@@ -164,6 +164,28 @@ def all_chosen(query, key, mask, t):
     return keep_top_t(scores, t) > NO
 
 
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32], ids=str)
+@pytest.mark.parametrize("width", [4, 8, 12, 32])
+def test_equal_products_are_a_tie_whatever_the_width(width, dtype):
+    torch.manual_seed(0)
+    query, key = (torch.randint(-2, 3, (1, 4, num, width)).to(dtype) for num in (50, 40))
+    indices, scores = select_by_relevance(query, key, torch.ones(1, 40, dtype=torch.bool), 3)
+    products = (query @ key.transpose(2, 3)).long()
+    first = sorted(range(40), key=lambda sentence: (-products[0, 2, 7, sentence].item(), sentence))[:3]
+    assert sorted(indices[0, 2, 7].tolist()) == sorted(first)
+    expected = products.argsort(dim=-1, descending=True, stable=True)[..., :3].sort(-1).values
+    assert torch.equal(indices.sort(-1).values, expected)
+    torch.testing.assert_close(scores, products.gather(-1, indices).to(dtype) / math.sqrt(width))
+
+
+def test_relevance_that_is_no_number_is_not_hidden():
+    states = torch.randn(1, 2, 5, 16, requires_grad=True)
+    mask = torch.ones(1, 5, dtype=torch.bool)
+    for query, key in ((states * math.nan, states), (states, states * math.nan)):
+        assert select_by_relevance(query, key, mask, 2)[1].isnan().all()
+    assert select_top_sentences(torch.tensor([math.nan, 1.0]), 1)[1].isnan().all()
+
+
 @pytest.mark.parametrize("has_ties", [False, True], ids=["distinct", "ties"])
 @pytest.mark.parametrize("num_sentences", [1, 5, 511, 512, 600])
 def test_of_many_sentences_the_same_are_chosen_in_float32(num_sentences, has_ties):

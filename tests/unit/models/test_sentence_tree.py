@@ -175,6 +175,20 @@ def test_leaf_scores_are_summed_from_the_root_and_only_children_of_kept_nodes_ar
         assert (found[0].flatten().tolist(), found[1].flatten().tolist()) == (indices, scores)
 
 
+def test_a_merge_that_divides_has_a_gradient_beside_padding():
+    states = torch.zeros(1, 5, 4, dtype=torch.float64)
+    states[:, 0] = torch.arange(1.0, 5.0)
+    states.requires_grad_()
+
+    def merge(left, right):
+        return (left + right) / (left.norm(dim=-1, keepdim=True) + right.norm(dim=-1, keepdim=True))
+
+    levels, _ = build_sentence_tree(states, torch.tensor([[True, False, False, False, False]]), merge)
+    assert torch.equal(levels[-1][0, 0], states[0, 0])
+    (gradient,) = torch.autograd.grad(levels[-1].sum(), states)
+    assert gradient[0].tolist() == [[1.0] * 4, *[[0.0] * 4] * 4]
+
+
 def test_ties_go_to_the_lowest_index():
     mask = torch.ones(1, 11).bool()
     keys = [torch.ones(1, 1, some.shape[1], 4) for some in masks_above(mask)]
