@@ -13,7 +13,6 @@ import argparse
 import sys
 from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from attention_systems import (
@@ -32,19 +31,23 @@ from measurement import (
     Measurement,
     Target,
     add_options,
-    chosen,
+    at_least_one,
     cost_tables,
     find,
     growth_exponent,
     growth_rows,
-    is_measured,
     machine,
     measure,
     measured_before,
+    parse_options,
     plot_times,
     ratio,
+    run_command_line,
     set_up,
+    settings,
+    systems_to_measure,
     target_table,
+    with_case,
     write_json,
 )
 
@@ -60,13 +63,14 @@ FORMS = {"": "PyTorch", COMPILED: "compiled"}
 def parse_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     """The options of the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sizes", nargs="+", type=int, metavar="N", help=f"sentences (layers: <= {LARGEST_LAYER})")
-    parser.add_argument("--selection-sizes", nargs="+", type=int, metavar="N", help="of the search for sentences alone")
+    parser.add_argument(
+        "--sizes", nargs="+", type=at_least_one, metavar="N", help=f"sentences (layers: <= {LARGEST_LAYER})"
+    )
+    parser.add_argument(
+        "--selection-sizes", nargs="+", type=at_least_one, metavar="N", help="of the search for sentences alone"
+    )
     add_options(parser)
-    options = parser.parse_args(arguments)
-    unknown = set(options.only or ()) - set(SYSTEMS)
-    if unknown:
-        parser.error(f"--only: {', '.join(sorted(unknown))} unknown; choose from {', '.join(SYSTEMS)}")
+    options = parse_options(parser, arguments, SYSTEMS)
     quick = options.quick
     options.sizes = options.sizes or ([8, 64] if quick else [8, 64, 128, 256, 512, 1024])
     options.selection_sizes = options.selection_sizes or ([32, 64] if quick else [256, 512, 1024, 2048])
@@ -172,12 +176,13 @@ def growth_targets(measurements: Sequence[Measurement], form: str) -> list[Targe
     return [Target(*figure, at_least=False) for figure in figures]
 
 
-def write_report(path: Path | None, about: dict[str, Any], measurements: Sequence[Measurement]) -> None:
-    """Writes what has been measured so far, if there is a path."""
-    if path is None:
+def write_report(options: argparse.Namespace, about: dict[str, Any], measurements: Sequence[Measurement]) -> None:
+    """Writes what has been measured so far, if there is an output."""
+    if options.output is None:
         return
     content = {
         "machine": about,
+        "settings": settings(options),
         "measurements": [item._asdict() for item in measurements],
         "growth": growth_rows(measurements, GROWTH_FROM),
         "targets": {
@@ -185,7 +190,7 @@ def write_report(path: Path | None, about: dict[str, Any], measurements: Sequenc
             for form, name in FORMS.items()
         },
     }
-    write_json(path, content)
+    write_json(options.output, content)
 
 
 def main() -> None:
@@ -193,13 +198,14 @@ def main() -> None:
     options = parse_arguments()
     set_up(options)
     about = machine()
-    measurements = measured_before(options)
+    measurements = measured_before(options, about)
     for case in cases(options.sizes, options.selection_sizes, options.dtype):
-        systems = [] if is_measured(case, measurements) else chosen(systems_of(case), options.only)
+        systems = systems_to_measure(case, systems_of(case), options.only, measurements)
         has_memory = case.document == "uniform" and case.level != "selection" and case.dtype == options.dtype
         if systems:
-            measurements += measure(case, systems, prepare, options, has_memory and not options.skip_memory)
-            write_report(options.output, about, measurements)
+            new = measure(case, systems, prepare, options, has_memory and not options.skip_memory)
+            measurements = with_case(measurements, case, new)
+            write_report(options, about, measurements)
     print(", ".join(f"{name} {value}" for name, value in about.items()), end="\n\n")
     print(cost_tables(measurements, GROWTH_FROM))
     for form, name in FORMS.items():
@@ -211,4 +217,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_command_line(main)

@@ -22,7 +22,6 @@ import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -35,19 +34,23 @@ from measurement import (
     Target,
     Workload,
     add_options,
-    chosen,
+    at_least_one,
     cost_tables,
     find,
     growth_exponent,
     growth_rows,
-    is_measured,
     machine,
     measure,
     measured_before,
+    parse_options,
     plot_times,
     ratio,
+    run_command_line,
     set_up,
+    settings,
+    systems_to_measure,
     target_table,
+    with_case,
     write_json,
 )
 from torch import nn
@@ -167,12 +170,11 @@ def targets(measurements: Sequence[Measurement]) -> list[Target]:
 def parse_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     """The options of the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sizes", nargs="+", type=int, metavar="TOKENS", help=f"multiples of {SENTENCE_LENGTH}")
+    parser.add_argument(
+        "--sizes", nargs="+", type=at_least_one, metavar="TOKENS", help=f"multiples of {SENTENCE_LENGTH}"
+    )
     add_options(parser)
-    options = parser.parse_args(arguments)
-    unknown = set(options.only or ()) - set(ALL_SYSTEMS)
-    if unknown:
-        parser.error(f"--only: {', '.join(sorted(unknown))} unknown; choose from {', '.join(ALL_SYSTEMS)}")
+    options = parse_options(parser, arguments, ALL_SYSTEMS)
     options.sizes = options.sizes or ([512, 1024] if options.quick else list(SIZES))
     odd = [size for size in options.sizes if size < SENTENCE_LENGTH or size % SENTENCE_LENGTH]
     if odd:
@@ -182,17 +184,18 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespac
     return options
 
 
-def write_report(path: Path | None, about: dict[str, Any], measurements: Sequence[Measurement]) -> None:
-    """Writes what has been measured so far, if there is a path."""
-    if path is None:
+def write_report(options: argparse.Namespace, about: dict[str, Any], measurements: Sequence[Measurement]) -> None:
+    """Writes what has been measured so far, if there is an output."""
+    if options.output is None:
         return
     content = {
         "machine": about,
+        "settings": settings(options),
         "measurements": [item._asdict() for item in measurements],
         "growth": growth_rows(measurements, GROWTH_FROM),
         "targets": [{**target._asdict(), "verdict": target.verdict} for target in targets(measurements)],
     }
-    write_json(path, content)
+    write_json(options.output, content)
 
 
 def main() -> None:
@@ -200,14 +203,15 @@ def main() -> None:
     options = parse_arguments()
     set_up(options)
     about = machine()
-    measurements = measured_before(options)
+    measurements = measured_before(options, about)
     for level in ("core", "layer"):
         for size in options.sizes:
             case = Length(level, "uniform", size // SENTENCE_LENGTH, options.dtype)
-            systems = [] if is_measured(case, measurements) else chosen(systems_of(case), options.only)
+            systems = systems_to_measure(case, systems_of(case), options.only, measurements)
             if systems:
-                measurements += measure(case, systems, prepare, options, not options.skip_memory)
-                write_report(options.output, about, measurements)
+                new = measure(case, systems, prepare, options, not options.skip_memory)
+                measurements = with_case(measurements, case, new)
+                write_report(options, about, measurements)
     print(", ".join(f"{name} {value}" for name, value in about.items()), end="\n\n")
     print(cost_tables(measurements, GROWTH_FROM))
     print(target_table("Targets", targets(measurements)))
@@ -217,4 +221,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_command_line(main)

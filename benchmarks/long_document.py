@@ -20,11 +20,12 @@ from typing import Any
 
 import torch
 from documents import sentence_lengths
-from measurement import process_megabytes
+from measurement import at_least_one, process_megabytes, run_command_line
 from transformers import AutoTokenizer
 from transformers.modeling_outputs import Seq2SeqLMOutput
 
 from hier_nmt import DocumentTranslationPipeline, HierNMTConfig, HierNMTForConditionalGeneration
+from hier_nmt.models.configuration_hier_nmt import PRESETS
 from hier_nmt.models.document_windows import join_window
 from hier_nmt.models.text_segmentation import segment_text, sentences_by_paragraph
 
@@ -95,8 +96,10 @@ def translate(model: GivenTranslation, num_sentences: int) -> None:
 def main() -> None:
     """Runs the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sentences", type=int, default=1000)
-    parser.add_argument("--preset", default="hierarchical", help="of HierNMTConfig (default: %(default)s)")
+    parser.add_argument("--sentences", type=at_least_one, default=1000)
+    parser.add_argument(
+        "--preset", choices=PRESETS, default="hierarchical", help="of HierNMTConfig (default: %(default)s)"
+    )
     parser.add_argument("--translate", action="store_true", help="nothing but translate")
     options = parser.parse_args()
     torch.manual_seed(0)
@@ -116,4 +119,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_command_line(main, "interrupted")

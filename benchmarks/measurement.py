@@ -9,6 +9,7 @@ import math
 import multiprocessing
 import os
 import platform
+import signal
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -16,6 +17,7 @@ from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from datetime import datetime
+from multiprocessing import forkserver
 from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
@@ -25,6 +27,8 @@ import torch
 import transformers
 from documents import sentence_lengths
 
+from hier_nmt.data.text_files import write_bytes, write_text
+
 Call = Callable[[], object]
 FORWARD, FORWARD_BACKWARD = "forward", "forward+backward"
 MODES = (FORWARD, FORWARD_BACKWARD)
@@ -32,6 +36,9 @@ DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 MIN_ROUNDS = 3
 QUIET_LOAD = 0.7
 HUGE_PAGES = "THP_MEM_ALLOC_ENABLE"
+# What must be alike in all runs whose figures stand side by side: of `machine`, and of the options.
+SAME_MACHINE = ("processor", "cores", "threads", "torch", "transformers")
+SAME_OPTIONS = ("rounds", "budget", "dtype", "steady_memory", "skip_memory", "layers")
 
 IMPORTED_BEFOREHAND = [
     "hier_nmt.models.modeling_hier_nmt",
@@ -208,11 +215,19 @@ def peak_megabytes(prepare: Prepare, case: Case, system: str, mode: str, num_thr
     # Children of a server that has imported much and computed nothing are as fresh as new ones, and start faster.
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(IMPORTED_BEFOREHAND)
+    # The server and its children inherit that they ignore interrupts: this process alone reports them.
+    handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    forkserver.ensure_running()
+    signal.signal(signal.SIGINT, handler)
     with ProcessPoolExecutor(1, mp_context=context) as executor:
         try:
             return executor.submit(peak_in_this_process, prepare, case, system, mode, num_threads).result()
         except (BrokenProcessPool, MemoryError):
             return None
+        except KeyboardInterrupt:
+            for child in multiprocessing.active_children():
+                child.terminate()
+            raise
 
 
 def peak_in_this_process(prepare: Prepare, case: Case, system: str, mode: str, num_threads: int) -> float | None:
@@ -407,8 +422,8 @@ def growth_rows(measurements: Sequence[Measurement], growth_from: int) -> list[d
 
 
 def write_json(path: Path, content: dict[str, Any]) -> None:
-    """Writes the content."""
-    path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+    """Writes the content, completely or not at all."""
+    write_text(path, json.dumps(content, indent=1) + "\n")
 
 
 def plot_times(measurements: Sequence[Measurement], groups: Sequence[str], path: Path, title: str) -> None:
@@ -423,11 +438,11 @@ def plot_times(measurements: Sequence[Measurement], groups: Sequence[str], path:
     Raises:
         ImportError: matplotlib is not installed.
     """
-    from matplotlib.figure import Figure
+    from hier_nmt.visualization.figures import new_figure, save_figure
 
     panels = list(dict.fromkeys((item.group, item.mode) for item in measurements if item.group in groups))
-    num_rows = math.ceil(len(panels) / 2)
-    figure = Figure(figsize=(13, 5 * num_rows + 0.5), layout="constrained")
+    num_rows = max(math.ceil(len(panels) / 2), 1)
+    figure = new_figure(13, 5 * num_rows + 0.5)
     figure.suptitle(title)
     axes = figure.subplots(num_rows, 2, squeeze=False).flatten()
     styles = plot_styles(measurements)
@@ -436,7 +451,7 @@ def plot_times(measurements: Sequence[Measurement], groups: Sequence[str], path:
         axis.set(title=f"{group}: {mode}", xlabel="source tokens", ylabel="milliseconds")
     for axis in axes[len(panels) :]:
         axis.set_visible(False)
-    figure.savefig(path, dpi=120)
+    save_figure(figure, path)
 
 
 def plot_panel(axis: Any, measurements: Sequence[Measurement], styles: Mapping[str, Mapping[str, Any]]) -> None:
@@ -471,21 +486,88 @@ def plot_styles(measurements: Sequence[Measurement]) -> dict[str, dict[str, Any]
     }
 
 
+def at_least_one(text: str) -> int:
+    """The whole number of an option."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
+    return int(text)
+
+
+def above_zero(text: str) -> float:
+    """The number of an option."""
+    try:
+        if 0.0 < float(text) < math.inf:
+            return float(text)
+    except ValueError:
+        pass
+    raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
+
+
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Adds the options that all benchmarks share."""
-    parser.add_argument("--rounds", type=int, help="of the fast systems")
-    parser.add_argument("--budget", type=float, help="seconds for all rounds of one system, document and mode together")
+    parser.add_argument("--rounds", type=at_least_one, help="of the fast systems")
+    parser.add_argument(
+        "--budget", type=above_zero, help="seconds for all rounds of one system, document and mode together"
+    )
     parser.add_argument("--dtype", choices=DTYPES, default="float32")
     parser.add_argument("--only", nargs="+", metavar="NAME", help="systems to be measured; default: all")
-    parser.add_argument("--threads", type=int, default=2, help="default: 2")
+    parser.add_argument("--threads", type=at_least_one, default=2, help="default: 2")
     parser.add_argument(
         "--steady-memory", action="store_true", help="huge pages, and no memory is given back meanwhile"
     )
     parser.add_argument("--skip-memory", action="store_true", help="measure times alone")
     parser.add_argument("--quick", action="store_true", help="small and few: whether everything runs, in minutes")
     parser.add_argument("--output", type=Path, metavar="FILE.json", help="write all figures here, after each document")
-    parser.add_argument("--resume", action="store_true", help="keep what an interrupted run wrote to the output")
+    parser.add_argument("--resume", action="store_true", help="keep what a run like this one wrote to the output")
     parser.add_argument("--plot", type=Path, metavar="FILE.png", help="plot time against tokens here")
+
+
+def parse_options(
+    parser: argparse.ArgumentParser, arguments: Sequence[str] | None, systems: Sequence[str]
+) -> argparse.Namespace:
+    """The options; wrong ones, and files that cannot be written, end the program before it measures for hours."""
+    options = parser.parse_args(arguments)
+    unknown = set(options.only or ()) - set(systems)
+    if unknown:
+        parser.error(f"--only: {', '.join(sorted(unknown))} unknown; choose from {', '.join(systems)}")
+    if options.resume and options.output is None:
+        parser.error("--resume needs --output, the file that it goes on with")
+    try:
+        for name in ("output", "plot"):
+            if path := getattr(options, name):
+                check_writable(path)
+                if name == "plot":
+                    check_plot_ending(path)
+    except (ImportError, OSError, ValueError) as error:
+        parser.error(f"--{name} {path}: {error}")
+    return options
+
+
+def check_writable(path: Path) -> None:
+    """OSError if no file can be written there; makes its folder."""
+    if path.exists() and not path.is_file():
+        raise OSError("is not a file")
+    beside = path.with_name(f".{path.name}.check")
+    write_bytes(beside, b"")
+    beside.unlink()
+
+
+def check_plot_ending(path: Path) -> None:
+    """ValueError if matplotlib knows no such ending, ImportError if it is not installed."""
+    from hier_nmt.visualization.figures import new_figure
+
+    endings = new_figure(1, 1).canvas.get_supported_filetypes()
+    if path.suffix[1:].lower() not in endings:
+        raise ValueError(f"must end in one of .{', .'.join(endings)}")
+
+
+def run_command_line(main: Call, interrupted: str = "interrupted; --resume goes on with what --output holds") -> None:
+    """Runs `main`; an interrupt ends it with the message and exit code 130."""
+    try:
+        main()
+    except KeyboardInterrupt:
+        print(f"\n{interrupted}", file=sys.stderr)
+        raise SystemExit(130) from None
 
 
 def set_up(options: argparse.Namespace) -> None:
@@ -495,22 +577,63 @@ def set_up(options: argparse.Namespace) -> None:
         steady_memory()
 
 
-def measured_before(options: argparse.Namespace) -> list[Measurement]:
-    """What an interrupted run has left in the output, if it is to be kept.
+def settings(options: argparse.Namespace) -> dict[str, Any]:
+    """What the options say about how all systems are measured."""
+    found = {name: getattr(options, name) for name in SAME_OPTIONS if hasattr(options, name)}
+    return {"benchmark": Path(sys.argv[0]).stem, **found}
+
+
+def measured_before(options: argparse.Namespace, about: Mapping[str, Any]) -> list[Measurement]:
+    """What an earlier run has left in the output, if it is to be kept.
 
     All systems of a case are measured side by side in one run or not at all, so cases may come from different runs.
+
+    Args:
+        options: of the command line.
+        about: the machine.
+
+    Raises:
+        SystemExit: the output is not whole, or was measured in another way.
     """
-    if not options.resume or options.output is None or not options.output.exists():
+    if not options.resume or not options.output.exists():
         return []
-    rows = json.loads(options.output.read_text(encoding="utf-8"))["measurements"]
-    return [Measurement(**{name: row[name] for name in Measurement._fields}) for row in rows]
+    try:
+        content = json.loads(options.output.read_text(encoding="utf-8"))
+        before = {**content["machine"], **content["settings"]}
+        rows = [Measurement(**{name: row[name] for name in Measurement._fields}) for row in content["measurements"]]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        detail = f"it is not a whole file of this benchmark ({type(error).__name__}: {error})"
+        raise SystemExit(f"{options.output}: --resume cannot go on with it: {detail}") from error
+    now = {**{name: about[name] for name in SAME_MACHINE}, **settings(options)}
+    for name, value in now.items():
+        if before.get(name) != value:
+            difference = f"{name} was {before.get(name)!r} there and is {value!r} now"
+            raise SystemExit(f"{options.output}: --resume cannot go on with it: {difference}")
+    return rows
 
 
-def is_measured(case: Case, measurements: Sequence[Measurement]) -> bool:
-    """Whether the case is among what was measured."""
-    return any((item.group, item.num_sentences) == (case.group, case.num_sentences) for item in measurements)
+def systems_to_measure(
+    case: Case, systems: Sequence[str], only: Sequence[str] | None, measurements: Sequence[Measurement]
+) -> list[str]:
+    """None if all that are asked for were measured in the case, else also those that were: side by side with the rest.
+
+    Args:
+        case: the document.
+        systems: all that can be compared in the case.
+        only: those that are asked for; None for all.
+        measurements: what was measured before.
+    """
+    measured = {item.system for item in measurements if is_of(item, case)}
+    asked = set(systems) if only is None else set(only) & set(systems)
+    return [system for system in systems if system in asked | measured] if asked - measured else []
 
 
-def chosen(systems: Sequence[str], only: Sequence[str] | None) -> list[str]:
-    """The systems that are asked for, all by default."""
-    return [system for system in systems if only is None or system in only]
+def with_case(measurements: Sequence[Measurement], case: Case, new: Sequence[Measurement]) -> list[Measurement]:
+    """The measurements by size, those of the case replaced by the new ones."""
+    kept = [item for item in measurements if not is_of(item, case)]
+    return sorted([*kept, *new], key=lambda item: item.num_sentences)
+
+
+def is_of(item: Measurement, case: Case) -> bool:
+    """Whether the measurement was made in the case."""
+    return (item.group, item.num_sentences) == (case.group, case.num_sentences)

@@ -14,7 +14,6 @@ import argparse
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -26,18 +25,22 @@ from measurement import (
     Measurement,
     Workload,
     add_options,
-    chosen,
+    at_least_one,
     cost_tables,
     format_table,
     growth_rows,
-    is_measured,
     machine,
     measure,
     measured_before,
     measurement,
+    parse_options,
     plot_times,
+    run_command_line,
     set_up,
+    settings,
+    systems_to_measure,
     time_rounds,
+    with_case,
     write_json,
 )
 from torch import nn
@@ -252,14 +255,15 @@ def rate_tables(measurements: Sequence[Measurement]) -> str:
 def parse_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     """The options of the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sizes", nargs="+", type=int, metavar="N", help="numbers of sentences")
-    parser.add_argument("--decoding-sizes", nargs="+", type=int, metavar="N", help="of the source, in decoding")
-    parser.add_argument("--layers", type=int, help=f"of the encoder and of the decoder; default: {DEFAULT_LAYERS}")
+    parser.add_argument("--sizes", nargs="+", type=at_least_one, metavar="N", help="numbers of sentences")
+    parser.add_argument(
+        "--decoding-sizes", nargs="+", type=at_least_one, metavar="N", help="of the source, in decoding"
+    )
+    parser.add_argument(
+        "--layers", type=at_least_one, help=f"of the encoder and of the decoder; default: {DEFAULT_LAYERS}"
+    )
     add_options(parser)
-    options = parser.parse_args(arguments)
-    unknown = set(options.only or ()) - set(MODELS)
-    if unknown:
-        parser.error(f"--only: {', '.join(sorted(unknown))} unknown; choose from {', '.join(MODELS)}")
+    options = parse_options(parser, arguments, list(MODELS))
     quick = options.quick
     options.sizes = options.sizes or ([4, 30] if quick else [16, 32, 64])
     options.decoding_sizes = options.decoding_sizes or ([8, 64] if quick else [64, 256, 1024])
@@ -269,12 +273,13 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespac
     return options
 
 
-def write_report(path: Path | None, about: dict[str, Any], measurements: Sequence[Measurement]) -> None:
-    """Writes what has been measured so far, if there is a path."""
-    if path is not None:
+def write_report(options: argparse.Namespace, about: dict[str, Any], measurements: Sequence[Measurement]) -> None:
+    """Writes what has been measured so far, if there is an output."""
+    if options.output is not None:
         rows = [{**item._asdict(), "tokens_per_second": tokens_per_second(item)} for item in measurements]
         growth = growth_rows(measurements, GROWTH_FROM)
-        write_json(path, {"machine": about, "measurements": rows, "growth": growth})
+        content = {"machine": about, "settings": settings(options), "measurements": rows, "growth": growth}
+        write_json(options.output, content)
 
 
 def main() -> None:
@@ -282,21 +287,20 @@ def main() -> None:
     options = parse_arguments()
     set_up(options)
     about = machine()
-    measurements = measured_before(options)
+    measurements = measured_before(options, about)
     for case in [Case("model", document, size, options.dtype) for document in LENGTHS for size in options.sizes]:
-        if is_measured(case, measurements):
-            continue
-        systems = chosen(systems_of(case), options.only)
-        prepare_case = partial(prepare, num_layers=options.layers)
-        measurements += measure(case, systems, prepare_case, options, not options.skip_memory)
-        write_report(options.output, about, measurements)
-    decoding = chosen(DECODING_SYSTEMS, options.only)
-    sizes = options.decoding_sizes if decoding else []
+        systems = systems_to_measure(case, systems_of(case), options.only, measurements)
+        if systems:
+            prepare_case = partial(prepare, num_layers=options.layers)
+            new = measure(case, systems, prepare_case, options, not options.skip_memory)
+            measurements = with_case(measurements, case, new)
+            write_report(options, about, measurements)
+    sizes = options.decoding_sizes
     for case in [Case("decoding", document, size, options.dtype) for document in LENGTHS for size in sizes]:
-        if is_measured(case, measurements):
-            continue
-        measurements += measure_decoding(case, decoding, options)
-        write_report(options.output, about, measurements)
+        systems = systems_to_measure(case, DECODING_SYSTEMS, options.only, measurements)
+        if systems:
+            measurements = with_case(measurements, case, measure_decoding(case, systems, options))
+            write_report(options, about, measurements)
     print(", ".join(f"{name} {value}" for name, value in about.items()), end="\n\n")
     print(cost_tables(measurements, GROWTH_FROM))
     print(rate_tables(measurements))
@@ -307,4 +311,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_command_line(main)
