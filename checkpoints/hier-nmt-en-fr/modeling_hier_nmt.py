@@ -11,6 +11,7 @@ from typing import Any, Unpack
 import torch
 from torch import nn
 from transformers.cache_utils import Cache, EncoderDecoderCache
+from transformers.generation.configuration_utils import GenerationConfig
 from transformers.modeling_outputs import BaseModelOutput
 from transformers.utils.generic import TransformersKwargs, can_return_tuple
 
@@ -257,8 +258,23 @@ class HierNMTForConditionalGeneration(HierNMTPreTrainedModel, TargetGenerationMi
         return shift_tokens_right(labels, self.config.pad_token_id, self.config.decoder_start_token_id)
 
     def decoding_cache(self) -> EncoderDecoderCache:
-        """An empty cache for `generate(past_key_values=...)`, in which a step does not copy the whole translation."""
+        """An empty cache, as `generate` makes it.
+
+        A step copies neither the whole translation nor, for beams, the source. Its rows are those of one batch of
+        documents, whose order stays.
+        """
         return growing_cache(self.config.decoder_layers)
+
+    def _prepare_cache_for_generation(  # type: ignore[override]
+        self, generation_config: GenerationConfig, model_kwargs: dict[str, Any], *args: Any, **kwargs: Any
+    ) -> None:
+        """Transformers' hook: puts the cache of this model where it would put a `DynamicCache`."""
+        is_given = model_kwargs.get("past_key_values") is not None
+        super()._prepare_cache_for_generation(generation_config, model_kwargs, *args, **kwargs)  # type: ignore[misc]
+        is_assistant = getattr(generation_config, "is_assistant", False)  # whose cache has to be rolled back
+        is_dynamic = generation_config.cache_implementation in (None, "dynamic") and not is_assistant
+        if is_dynamic and not is_given and model_kwargs.get("past_key_values") is not None:
+            model_kwargs["past_key_values"] = self.decoding_cache()
 
     def prepare_inputs_for_generation(
         self,

@@ -160,21 +160,12 @@ class BatchedGenerator:
             )
         inputs = self._inputs(batch)
         generate: Callable[..., Any] = self.model.generate  # type: ignore[assignment]
-        options = {**self.generate_kwargs, **self._cache(config), **hooks}
-        sequences = generate(**inputs, generation_config=config, **options)
+        sequences = generate(**inputs, generation_config=config, **self.generate_kwargs, **hooks)
         num_given = inputs["decoder_input_ids"].shape[1] if "decoder_input_ids" in inputs else 1
         rows = getattr(sequences, "sequences", sequences)[:, num_given:].tolist()
         return [
             _output(row, ends.end_ids, limit, self._ends_by_length) for row, limit in zip(rows, limits, strict=True)
         ]
-
-    def _cache(self, config: GenerationConfig) -> dict[str, Any]:
-        """The model's own kind of cache, if it has one and the caller has not chosen another, or none."""
-        make_cache = getattr(self.model, "decoding_cache", None)
-        is_chosen = config.cache_implementation is not None or "past_key_values" in self.generate_kwargs
-        if make_cache is None or is_chosen or config.use_cache is False:
-            return {}
-        return {"past_key_values": make_cache()}
 
     def _inputs(self, batch: list[Request]) -> dict[str, torch.Tensor]:
         source_pad, target_pad = self.pad_token_ids

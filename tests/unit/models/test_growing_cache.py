@@ -8,9 +8,9 @@ import pytest
 import torch
 from largest_tensor import LiveNumbers
 from tiny_models import HIERARCHICAL, SEP, VARIANTS, source_inputs, tiny_model
-from transformers.cache_utils import DynamicLayer
+from transformers.cache_utils import DynamicCache, DynamicLayer, EncoderDecoderCache
 
-from hier_nmt.models.growing_cache import FIRST_ROOM, GrowingLayer, growing_cache
+from hier_nmt.models.growing_cache import FIRST_ROOM, GrowingLayer, SourceLayer, growing_cache
 
 
 def both_layers() -> tuple[GrowingLayer, DynamicLayer]:
@@ -97,9 +97,11 @@ def test_a_token_costs_no_copy_of_all_before_it():
 def test_translations_with_it_equal_those_without(changes, kwargs):
     model = tiny_model(**changes)
     options = {"max_new_tokens": 12, "min_new_tokens": 12, "do_sample": False, **kwargs}
-    plain = model.generate(**source_inputs(), **options)
+    dynamic = EncoderDecoderCache(DynamicCache(), DynamicCache())
+    plain = model.generate(**source_inputs(), **options, past_key_values=dynamic)
     growing = model.generate(**source_inputs(), **options, past_key_values=model.decoding_cache())
     assert growing.tolist() == plain.tolist()
+    assert model.generate(**source_inputs(), **options).tolist() == plain.tolist()
 
 
 def test_a_step_behind_a_long_translation_holds_nothing_of_its_size():
@@ -118,3 +120,11 @@ def test_a_step_behind_a_long_translation_holds_nothing_of_its_size():
             model(**inputs, decoder_input_ids=words[:, 1194:1195], decoder_sentence_ids=numbers[:, :1195])
     # The states of all 1,194 tokens in one layer are so many numbers of eight bytes.
     assert live.most < 1194 * 128 * 2
+
+
+@pytest.mark.parametrize("options", [{}, {"num_beams": 4}, {"cache_implementation": "dynamic"}], ids=str)
+def test_generate_makes_it_itself(options):
+    model = tiny_model(decoder_self_attention="conditional")
+    output = model.generate(**source_inputs(), max_new_tokens=3, return_dict_in_generate=True, **options)
+    assert isinstance(output.past_key_values.self_attention_cache.layers[0], GrowingLayer)
+    assert isinstance(output.past_key_values.cross_attention_cache.layers[0], SourceLayer)
