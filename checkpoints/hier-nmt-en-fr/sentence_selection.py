@@ -200,12 +200,17 @@ def search_all(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Indices and scores [B, H, Q, t] of `select_by_relevance`, whose arguments these are."""
     query, key = full_precision(query), full_precision(key)
+    # Minus infinity added to a product that is no number would not take it away, and a maximum might miss it.
+    is_no_number = key.isnan().any(-1) & sentence_mask[:, None]
+    key = key.masked_fill((is_no_number | ~sentence_mask[:, None])[..., None], 0.0)
     columns = Columns.of(key.shape[2], t, query)
     at_once = SCORES_AT_ONCE if columns.group_size == 1 else GROUPED_SCORES_AT_ONCE
     size = max(at_once // max(key.shape[:2].numel() * len(columns.sentences), 1), 1)
-    may_choose = columns.arrange(sentence_mask, 1)
-    not_a_sentence = query.new_zeros(may_choose.shape).masked_fill_(~may_choose, -torch.inf)
+    may_choose = columns.arrange(sentence_mask, 1)[:, None]
     keys = columns.arrange(key, 2).flatten(0, 1).transpose(1, 2)  # [B H, E, columns]
+    limits = query.new_zeros(*key.shape[:2], keys.shape[2]).masked_fill_(~may_choose, -torch.inf)
+    # What is no number is chosen before all others.
+    limits = limits.masked_fill_(columns.arrange(is_no_number, 2), torch.inf).flatten(0, 1)
     workspace = kept_workspace(query)
     best = query.new_full((*query.shape[:3], t), -torch.inf)
     indices = torch.zeros(best.shape, dtype=torch.int64, device=query.device)
@@ -215,14 +220,14 @@ def search_all(
         some_queries = query[:, :, some].flatten(0, 1)
         scores = workspace.take("scores", *some_queries.shape[:2], keys.shape[2])
         # Added in the product, which also turns negative zeros into zeros, as `top_columns` asks for.
-        scores.unflatten(0, key.shape[:2]).copy_(not_a_sentence[:, None, None, :])
+        scores.copy_(limits[:, None])
         scores = scores.baddbmm_(some_queries, keys).unflatten(0, key.shape[:2])
         own = None if own_sentence_ids is None else own_sentence_ids[:, some]
         choosable = None if num_choosable is None else num_choosable[:, some]
         found = select_allowed(scores, num_found, columns, own, choosable, workspace)
         indices[:, :, some, :num_found], best[:, :, some, :num_found] = found
     # Keys that are scaled before would make products that are equal differ by a rounding.
-    return indices, best * query.shape[-1] ** -0.5
+    return indices, (best * query.shape[-1] ** -0.5).masked_fill_(best == torch.inf, torch.nan)
 
 
 class Columns(NamedTuple):

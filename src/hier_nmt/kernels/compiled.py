@@ -270,7 +270,7 @@ def search_all(
     num_choosable: torch.Tensor | None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """What `sentence_selection.search_all` gives back."""
-    if torch.isnan(query.sum() + key.sum()):
+    if torch.isnan(query.sum() + key.masked_fill(~sentence_mask[:, None, :, None], 0.0).sum()):
         # Comparisons would leave out what is no number, and hide it.
         return sentence_selection.search_all(query, key, sentence_mask, t, own_sentence_ids, num_choosable)
     batch_size, num_heads, num_queries, width = query.shape

@@ -186,6 +186,25 @@ def test_relevance_that_is_no_number_is_not_hidden():
     assert select_top_sentences(torch.tensor([math.nan, 1.0]), 1)[1].isnan().all()
 
 
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32], ids=str)
+@pytest.mark.parametrize("num_sentences", [9, 300])
+def test_a_sentence_key_that_is_no_number_is_chosen_where_it_may_be(num_sentences, dtype):
+    query = torch.randn(1, 2, 8, 16, dtype=dtype)
+    key = torch.randn(1, 2, num_sentences, 16, dtype=dtype)
+    mask = torch.ones(1, num_sentences, dtype=torch.bool)
+    expected = select_by_relevance(query, key[:, :, :6], mask[:, :6], 3)
+    key[:, :, 6, 4] = math.nan
+    assert select_by_relevance(query, key, mask, 3)[1].isnan().sum(-1).eq(1).all()
+    # What may not be chosen has no effect.
+    num_choosable = torch.tensor([[6, 7] * 4])
+    scores = select_by_relevance(query, key, mask, 3, num_choosable=num_choosable)[1]
+    assert scores.isnan().any(-1).eq(num_choosable[:, None] == 7).all()
+    mask[:, 6:] = False
+    found = select_by_relevance(query, key, mask, 3)
+    assert torch.equal(found[0].sort(-1).values, expected[0].sort(-1).values)
+    torch.testing.assert_close(found[1].sort(-1).values, expected[1].sort(-1).values)
+
+
 @pytest.mark.parametrize("has_ties", [False, True], ids=["distinct", "ties"])
 @pytest.mark.parametrize("num_sentences", [1, 5, 511, 512, 600])
 def test_of_many_sentences_the_same_are_chosen_in_float32(num_sentences, has_ties):
