@@ -387,7 +387,14 @@ class HierNMTConfig(HubConfig):
         ):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name}={getattr(self, name)} must be at least 1.")
-        for name in ("segment_shift", "window_sentences", *BIG_BIRD_COUNTS):
+        for name in (
+            "encoder_layers",
+            "decoder_layers",
+            "init_std",
+            "segment_shift",
+            "window_sentences",
+            *BIG_BIRD_COUNTS,
+        ):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name}={getattr(self, name)} must not be negative.")
         if self.share_encoder_decoder_embeddings and self.decoder_vocab_size != self.vocab_size:
