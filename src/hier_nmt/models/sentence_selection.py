@@ -20,6 +20,8 @@ SCORES_AT_ONCE = 2**18
 GROUPED_SCORES_AT_ONCE = 2**20
 # From so many sentences on, groups of them are compared by their best before single ones are.
 MIN_GROUPED_SENTENCES = 256
+# One product with all keys takes less time than gathering those of such a share of the sentences.
+DENSE_SHARE = 1 / 8
 
 
 def keep_top_t(scores: torch.Tensor, t: int) -> torch.Tensor:
@@ -120,6 +122,8 @@ def relevance_of_selected(query: torch.Tensor, key: torch.Tensor, indices: torch
 
 def score_rows(query: torch.Tensor, key: torch.Tensor, indices: torch.Tensor) -> torch.Tensor:
     """`relevance_of_selected` without gradients."""
+    if indices.shape[-1] >= DENSE_SHARE * key.shape[2]:
+        return (query @ key.transpose(2, 3)).gather(-1, indices) * query.shape[-1] ** -0.5
     rows = key_rows(indices, key.shape[2])
     size = max(SCORES_AT_ONCE // (rows.shape[1] * key.shape[-1]), 1)
     parts = [
@@ -133,8 +137,14 @@ def relevance_gradients(
     query: torch.Tensor, key: torch.Tensor, indices: torch.Tensor, grad_scores: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Gradients of query [B, H, Q, E] and key [B, H, N, E] of `relevance_of_selected`, from those of its scores."""
+    grad_products = grad_scores * query.shape[-1] ** -0.5
+    if indices.shape[-1] >= DENSE_SHARE * key.shape[2]:
+        weights = query.new_zeros(*query.shape[:3], key.shape[2]).scatter_add_(-1, indices, grad_products)
+        # A key that nobody selected has no effect, whatever it holds.
+        selected_key = key.masked_fill((weights == 0).all(2)[..., None], 0.0)
+        return weights @ selected_key, weights.transpose(2, 3) @ query
     rows = key_rows(indices, key.shape[2])  # [R, C] with R = B H Q
-    weights = (grad_scores * query.shape[-1] ** -0.5).reshape(rows.shape).contiguous()
+    weights = grad_products.reshape(rows.shape).contiguous()
     grad_query = functional.embedding_bag(rows, key.flatten(0, 2), mode="sum", per_sample_weights=weights)
     order = rows.flatten().argsort()
     counts = torch.bincount(rows.flatten(), minlength=key.shape[:3].numel())

@@ -109,6 +109,7 @@ def query_and_key(num_queries=3, num_sentences=5, num_heads=2, width=4, dtype=to
     return [torch.randn(shape, dtype=dtype).requires_grad_() for shape in shapes]
 
 
+@pytest.mark.usefixtures("each_form_of_relevance")
 @pytest.mark.parametrize("own", [None, OWN], ids=["", "own"])
 @pytest.mark.parametrize("choosable", [None, CHOOSABLE], ids=["", "choosable"])
 @pytest.mark.parametrize("t", [1, 2, 3, 5, 8])
@@ -186,6 +187,7 @@ def test_relevance_that_is_no_number_is_not_hidden():
     assert select_top_sentences(torch.tensor([math.nan, 1.0]), 1)[1].isnan().all()
 
 
+@pytest.mark.usefixtures("each_form_of_relevance")
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32], ids=str)
 @pytest.mark.parametrize("num_sentences", [9, 300])
 def test_a_sentence_key_that_is_no_number_is_chosen_where_it_may_be(num_sentences, dtype):
@@ -203,6 +205,9 @@ def test_a_sentence_key_that_is_no_number_is_chosen_where_it_may_be(num_sentence
     found = select_by_relevance(query, key, mask, 3)
     assert torch.equal(found[0].sort(-1).values, expected[0].sort(-1).values)
     torch.testing.assert_close(found[1].sort(-1).values, expected[1].sort(-1).values)
+    leaves = [query.requires_grad_(), key.requires_grad_()]
+    gradients = torch.autograd.grad(select_by_relevance(*leaves, mask, 3)[1].sum(), leaves)
+    assert all(gradient.isfinite().all() for gradient in gradients)
 
 
 @pytest.mark.parametrize("has_ties", [False, True], ids=["distinct", "ties"])

@@ -123,6 +123,7 @@ def test_the_tree_equals_the_loop_in_a_batch_of_documents_of_different_lengths(p
 # The walk
 
 
+@pytest.mark.usefixtures("each_form_of_relevance")
 @pytest.mark.parametrize("has_own", [False, True], ids=["", "own"])
 @pytest.mark.parametrize("selection", ["cumulative", "node"])
 def test_the_walk_equals_the_loop_for_any_number_of_sentences_and_of_those_kept(selection, has_own):
@@ -133,6 +134,7 @@ def test_the_walk_equals_the_loop_for_any_number_of_sentences_and_of_those_kept(
             assert_walk_equals_the_loop(*walk, t, selection, own)
 
 
+@pytest.mark.usefixtures("each_form_of_relevance")
 @pytest.mark.parametrize("has_own", [False, True], ids=["", "own"])
 @pytest.mark.parametrize("selection", ["cumulative", "node"])
 @pytest.mark.parametrize("t", [1, 2, 3, 14])
@@ -230,6 +232,7 @@ def test_a_document_in_a_batch_has_the_sentences_scores_and_gradients_it_has_alo
         )
 
 
+@pytest.mark.usefixtures("each_form_of_relevance")
 @pytest.mark.parametrize("selection", ["cumulative", "node"])
 def test_gradients_of_queries_and_of_the_keys_of_every_level_equal_finite_differences(selection):
     mask = torch.tensor([[1, 1, 1, 1, 1, 1], [1, 1, 1, 0, 0, 0]]).bool()
