@@ -43,16 +43,17 @@ def eager_attention_forward(
         scaling: factor on the logits.
         dropout: probability on the weights.
     """
-    logits = query @ key.transpose(2, 3) * scaling
-    if attention_mask is not None:
+    logits = query * scaling @ key.transpose(2, 3)
+    if attention_mask is None:
+        weights = logits.softmax(-1)
+    else:
         if attention_mask.dtype == torch.bool:
             attention_mask = torch.zeros_like(attention_mask, dtype=logits.dtype).masked_fill(
                 ~attention_mask, torch.finfo(logits.dtype).min
             )
-        logits = logits + attention_mask
-    weights = logits.softmax(-1)
-    if attention_mask is not None:
-        weights = weights.masked_fill(attention_mask <= torch.finfo(attention_mask.dtype).min / 2, 0.0)
+        sees_anything = (attention_mask > torch.finfo(attention_mask.dtype).min / 2).any(-1, keepdim=True)
+        # Beside anything that is seen, what is not has a weight of exactly zero.
+        weights = (logits + attention_mask.where(sees_anything, 0.0)).softmax(-1) * sees_anything
     weights = nn.functional.dropout(weights, p=dropout, training=module.training)
     return (weights @ value).transpose(1, 2).contiguous(), weights
 

@@ -125,15 +125,16 @@ def attend_selected_sentences_reference(
     biases = biases_by_number(sentence_indices, sentence_scores, num_columns, own_sentence_ids)
     # As a product with a matrix of ones and zeros, which is exact, the added score has a fast backward.
     membership = functional.one_hot(key_sentence_ids.long(), num_columns).to(biases.dtype)  # [B, K, 1 + N]
-    added = biases @ membership.transpose(1, 2)[:, None]  # [B, H, Q, K], in float32 at least
-    if query.dtype == added.dtype:
-        flat = (added.flatten(0, 1), query.flatten(0, 1), key.flatten(0, 1).transpose(1, 2))
-        logits = torch.baddbmm(*flat, alpha=scaling).view(added.shape)
+    of_head = membership.transpose(1, 2)[:, None].expand(-1, query.shape[1], -1, -1).flatten(0, 1)
+    logits = torch.bmm(biases.flatten(0, 1), of_head)  # [B H, Q, K], in float32 at least
+    if query.dtype == logits.dtype:
+        logits.baddbmm_(query.flatten(0, 1), key.flatten(0, 1).transpose(1, 2), alpha=scaling)
     else:
-        logits = query @ key.transpose(2, 3) * scaling + added
+        logits += query.flatten(0, 1) @ key.flatten(0, 1).transpose(1, 2) * scaling
     if query_positions is not None:
         is_future = torch.arange(key.shape[2], device=key.device) > query_positions[:, None]
-        logits = logits.masked_fill(is_future, UNREAD)
+        logits += logits.new_zeros(is_future.shape).masked_fill_(is_future, UNREAD)
+    logits = logits.view(*query.shape[:3], -1)
     # Beside anything that is read, what is not has a weight of exactly zero.
     reads_nothing = logits.detach().amax(-1, keepdim=True) < UNREAD / 2
     weights = logits.softmax(-1).to(query.dtype)
