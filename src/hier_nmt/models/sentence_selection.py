@@ -20,7 +20,8 @@ SCORES_AT_ONCE = 2**18
 GROUPED_SCORES_AT_ONCE = 2**20
 # From so many sentences on, groups of them are compared by their best before single ones are.
 MIN_GROUPED_SENTENCES = 256
-# One product with all keys takes less time than gathering those of such a share of the sentences.
+# One product with all keys takes less time than gathering those of such a share of the sentences. It
+# holds at most eight scores for each one that is asked for.
 DENSE_SHARE = 1 / 8
 
 
