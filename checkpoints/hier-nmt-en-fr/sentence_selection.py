@@ -13,6 +13,7 @@ from torch.nn import functional
 
 from .compiled_form import compiled_form
 from .precision import full_precision, outside_autocast
+from .sentence_blocks import narrowed
 from .workspace import Workspace, kept_workspace
 
 # Scores held at one time by the search among all sentences, few enough for the processor's cache.
@@ -20,6 +21,8 @@ SCORES_AT_ONCE = 2**18
 GROUPED_SCORES_AT_ONCE = 2**20
 # From so many sentences on, groups of them are compared by their best before single ones are.
 MIN_GROUPED_SENTENCES = 256
+# The integer that orders as minus infinity does.
+MINUS_INFINITY_KEY = -0x7F800001
 # One product with all keys takes less time than gathering those of such a share of the sentences. It
 # holds at most eight scores for each one that is asked for.
 DENSE_SHARE = 1 / 8
@@ -147,7 +150,7 @@ def relevance_gradients(
     rows = key_rows(indices, key.shape[2])  # [R, C] with R = B H Q
     weights = grad_products.reshape(rows.shape).contiguous()
     grad_query = functional.embedding_bag(rows, key.flatten(0, 2), mode="sum", per_sample_weights=weights)
-    order = rows.flatten().argsort()
+    order = narrowed(rows.flatten(), key.shape[:3].numel()).argsort()
     counts = torch.bincount(rows.flatten(), minlength=key.shape[:3].numel())
     grad_key = functional.embedding_bag(
         order // rows.shape[1],
@@ -259,7 +262,7 @@ class Columns(NamedTuple):
         """The columns for N sentences of which t are to be found for queries like these."""
         # As many groups as members of t groups.
         group_size = 2 ** round(math.log2(max(num_sentences / t, 1)) / 2)
-        if num_sentences < MIN_GROUPED_SENTENCES or query.dtype != torch.float32:
+        if num_sentences < MIN_GROUPED_SENTENCES or query.dtype != torch.float32 or query.device.type != "cpu":
             group_size = 1
         num_groups = -(-num_sentences // group_size)
         numbers = torch.arange(num_groups * group_size, device=query.device)
@@ -302,43 +305,79 @@ def select_allowed(
 
 
 def top_columns(scores: torch.Tensor, t: int, group_size: int, workspace: Workspace) -> torch.Tensor:
-    """Columns [..., t], in any order, of the t <= N highest scores [..., N]; of equal ones the first sentence wins.
+    """Columns [..., t], in any order, of the t < N highest scores [..., N]; of equal ones the first sentence wins.
 
     The scores must hold no negative zeros.
     """
     if scores.dtype != torch.float32:
         return scores.argsort(dim=-1, descending=True, stable=True)[..., :t]
+    if scores.device.type != "cpu":
+        return first_maxima(ordered_keys(scores, torch.int64, workspace), t)[0]
     if group_size == 1:
-        return top_by_keys(scores, t, workspace)
-    # The t best are members of the t groups with the best members, of equal groups the first.
-    grouped = scores.unflatten(-1, (group_size, -1))
-    groups = top_by_keys(grouped.amax(-2), t, workspace).sort(-1).values
-    members = grouped.transpose(-1, -2).gather(-2, groups[..., None].expand(*groups.shape, group_size)).flatten(-2)
-    places = top_by_keys(members, t, workspace)
-    # The size is a power of two.
-    group = groups.gather(-1, places >> group_size.bit_length() - 1)
-    return group.add_(places & group_size - 1, alpha=grouped.shape[-1])
-
-
-def top_by_keys(scores: torch.Tensor, t: int, workspace: Workspace) -> torch.Tensor:
-    """`top_indices` of float32 scores, by integers that order as the scores do, and among equal ones the first highest.
-
-    A maximum of integers is much faster to find than a maximum and where it is.
-    """
-    num_scores = scores.shape[-1]
-    bits = scores.view(torch.int32)
-    ordered = workspace.take("ordered", *bits.shape, dtype=torch.int32)
-    torch.bitwise_right_shift(bits, 31, out=ordered)
-    ordered.bitwise_and_(0x7FFFFFFF).bitwise_xor_(bits)  # negative floats order backwards
-    num_bits = (num_scores - 1).bit_length()
-    last_first = torch.arange(num_scores - 1, -1, -1, device=scores.device)
-    keys = workspace.take("keys", *bits.shape, dtype=torch.int64)
-    keys.copy_(ordered).bitwise_left_shift_(num_bits).bitwise_or_(last_first)
-    found = keys.new_empty(*keys.shape[:-1], t)
-    for place in range(t):
-        best = found[..., place : place + 1]
-        torch.amax(keys, -1, keepdim=True, out=best)
-        best.bitwise_and_((1 << num_bits) - 1).neg_().add_(num_scores - 1)
-        if place < t - 1:
-            keys.scatter_(-1, best, torch.iinfo(torch.int64).min)
+        found, is_clear = clearly_best(scores, t, workspace)
+    else:
+        # The t best are members of the t groups with the best members.
+        grouped = scores.unflatten(-1, (group_size, -1))
+        groups, is_clear = clearly_best(grouped.amax(-2), t, workspace)
+        members = grouped.transpose(-1, -2).gather(-2, groups[..., None].expand(*groups.shape, group_size)).flatten(-2)
+        places, are_clear = clearly_best(members, t, workspace)
+        is_clear &= are_clear
+        # The size is a power of two.
+        group = groups.gather(-1, places >> group_size.bit_length() - 1)
+        found = group.add_(places & group_size - 1, alpha=grouped.shape[-1])
+    if not is_clear.all():
+        by_sentence = scores[~is_clear].unflatten(-1, (group_size, -1)).transpose(-1, -2).flatten(-2)
+        sentences = first_maxima(ordered_keys(by_sentence, torch.int64, workspace), t)[0]
+        found[~is_clear] = sentences % group_size * (scores.shape[-1] // group_size) + sentences // group_size
     return found
+
+
+def clearly_best(scores: torch.Tensor, t: int, workspace: Workspace) -> tuple[torch.Tensor, torch.Tensor]:
+    """Columns [..., t] of the t < N highest float32 scores [..., N], and whether they are clearly the highest [...].
+
+    As `first_maxima` of integers of half the width, which hold fewer digits of the scores, but enough for most rows.
+    """
+    keys = ordered_keys(scores, torch.int32, workspace)
+    found, best = first_maxima(keys, t + 1)
+    num_bits = (scores.shape[-1] - 1).bit_length()
+    last, following = best[t - 1] >> num_bits, best[t] >> num_bits
+    return found[..., :t], (last != following) | (last == MINUS_INFINITY_KEY >> num_bits)
+
+
+def ordered_keys(scores: torch.Tensor, dtype: torch.dtype, workspace: Workspace) -> torch.Tensor:
+    """Integers [..., N] that order as the float32 scores [..., N] do, and among equal ones the first highest.
+
+    A maximum of integers is much faster to find than a maximum and where it is, which is in the lowest bits.
+
+    Args:
+        scores: without negative zeros.
+        dtype: int64, or int32, which loses as many digits of the scores as a column's number takes.
+        workspace: holds the keys.
+    """
+    num_bits = (scores.shape[-1] - 1).bit_length()
+    lowest_bits = (1 << num_bits) - 1
+    bits = scores.view(torch.int32)
+    keys = workspace.take("keys", *bits.shape, dtype=torch.int32)
+    torch.bitwise_right_shift(bits, 31, out=keys)
+    keys.bitwise_and_(0x7FFFFFFF).bitwise_xor_(bits)  # negative floats order backwards
+    if dtype == torch.int64:
+        wide = workspace.take("keys", *bits.shape, dtype=torch.int64)
+        keys = wide.copy_(keys).bitwise_left_shift_(num_bits)
+    else:
+        keys.bitwise_and_(~lowest_bits)
+    numbers = torch.arange(scores.shape[-1], dtype=dtype, device=scores.device)
+    return keys.bitwise_or_(numbers ^ lowest_bits)
+
+
+def first_maxima(keys: torch.Tensor, t: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Columns [..., t] and values [t, ...] of the t <= N highest of `ordered_keys` [..., N], which are overwritten."""
+    lowest_bits = (1 << (keys.shape[-1] - 1).bit_length()) - 1
+    best = keys.new_empty(t, *keys.shape[:-1], 1)
+    found = torch.empty(best.shape, dtype=torch.int64, device=keys.device)
+    taken = keys.new_full(best.shape[1:], torch.iinfo(keys.dtype).min)
+    for place in range(t):
+        torch.amax(keys, -1, keepdim=True, out=best[place])
+        torch.bitwise_and(best[place], lowest_bits, out=found[place]).bitwise_xor_(lowest_bits)
+        if place < t - 1:
+            keys.scatter_(-1, found[place], taken)
+    return torch.cat(list(found), -1), best[..., 0]

@@ -151,11 +151,14 @@ class TritonAttention(torch.autograd.Function):
     def forward(ctx, query, key, value, scores, numbers, words, query_positions, scaling, dropout):  # type: ignore[no-untyped-def]
         """Output [B, H, Q, E]; ValueError where Triton cannot run."""
         check_device(query)
-        blocks = plan_blocks(numbers, words, shortest=SHORTEST)
+        # As many queries as would fill half of the blocks, if all sentences were read equally often.
+        num_groups = len(words.rank) * query.shape[1]
+        length = 4 * SHORTEST if numbers.numel() >= 2 * SHORTEST * num_groups else SHORTEST
+        blocks = plan_blocks(numbers, words, num_queries=length)
         of_query, of_key, of_value, of_scores = (rows.contiguous() for rows in all_rows(query, key, value, scores))
-        num_blocks, length = blocks.row.shape
+        num_blocks = len(blocks.group)
         # One slot more than there are: that of pairs which name no sentence.
-        outputs = scores.new_zeros(num_blocks * length + 1, query.shape[-1])
+        outputs = scores.new_zeros(len(blocks.row) + 1, query.shape[-1])
         sums = scores.new_zeros(2, len(outputs))
         sums[0, -1] = -torch.inf
         plan = (blocks.row, blocks.start, blocks.length, blocks.offset, words.keys, query_positions)
@@ -181,14 +184,14 @@ class TritonAttention(torch.autograd.Function):
         of_query, of_key, of_value, of_scores = (rows.contiguous() for rows in all_rows(*inputs))
         of_output, of_grads = (rows.contiguous() for rows in all_rows(output, grad_output))
         delta = (of_output * of_grads).sum(-1, dtype=of_scores.dtype)
-        num_slots = blocks.row.numel() + 1
+        num_slots = len(blocks.row) + 1
         shift = of_scores.new_full((num_slots,), -torch.inf)
         shift.scatter_(0, blocks.slot.flatten(), (of_scores * LOG2_E - normaliser[:, None]).flatten())
         grad_query, grad_scores = of_scores.new_zeros(num_slots, of_query.shape[1]), of_scores.new_zeros(num_slots)
         grad_key, grad_value = (of_scores.new_zeros(of_key.shape) for _ in range(2))
-        if len(blocks.row):
+        if len(blocks.group):
             with torch.cuda.device_of(of_query):
-                block_gradients[(len(blocks.row),)](
+                block_gradients[(len(blocks.group),)](
                     of_query, of_key, of_value, of_grads, *plan, shift, delta, grad_query, grad_key, grad_value,
                     grad_scores, scaling, scaling * LOG2_E, *sizes, **constants,
                 )  # fmt: skip

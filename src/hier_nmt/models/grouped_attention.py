@@ -113,23 +113,25 @@ def attend_slab(
         dropout: on the weights.
         arithmetic: does the work.
     """
-    num_blocks, length = slab.blocks.row.shape
     # One slot more than there are: that of pairs which name no sentence.
-    outputs = arithmetic.sums.take("slots", num_blocks * length + 1, value.shape[1])
-    sums = arithmetic.sums.take("slot sums", 2, num_blocks * length + 1)
+    num_slots = len(slab.blocks.row) + 1
+    outputs = arithmetic.sums.take("slots", num_slots, value.shape[1])
+    sums = arithmetic.sums.take("slot sums", 2, num_slots)
     outputs[-1], sums[0, -1], sums[1, -1] = 0.0, -torch.inf, 0.0
-    by_block = [slots[:-1].unflatten(0, (num_blocks, length)) for slots in (outputs, *sums)]
     for chunk in slab.chunks():
         keys = chunk.keys if chunk.may_look is None else chunk.keys.clamp_max(len(key) - 1)
         queries, some_keys = arithmetic.gather("queries", query, chunk.rows), arithmetic.gather("keys", key, keys)
         logits = arithmetic.logits(chunk, queries, some_keys, scaling)
-        most = logits.amax(1, keepdim=True).clamp_min_(torch.finfo(logits.dtype).min)
+        most = logits.amax(1, keepdim=True)
+        if chunk.may_look is not None:
+            most.clamp_min_(torch.finfo(logits.dtype).min)
+        chunk.of_slots(sums[0]).copy_(most[:, 0])
         weights = logits.sub_(most).exp2_()
-        by_block[1][chunk.blocks], by_block[2][chunk.blocks] = most[:, 0], weights.sum(1, dtype=scores.dtype)
+        torch.sum(weights, 1, dtype=scores.dtype, out=chunk.of_slots(sums[1]))
         if dropout.probability > 0.0:
             weights = weights * dropout.factors(weights, chunk)
         values = arithmetic.gather("values", value, keys)
-        arithmetic.multiply_into(by_block[0][chunk.blocks], weights.transpose(1, 2), values)
+        arithmetic.multiply_into(chunk.of_slots(outputs), weights.transpose(1, 2), values)
     return merge(slab.blocks.slot, outputs, sums, scores)
 
 
@@ -183,17 +185,15 @@ def slab_gradients(
 ) -> SlabGradients:
     """The gradients of `attend_slab`, with the weights computed anew from what it gave."""
     query, key, value, scores, output, normaliser, grad_output = states
-    num_blocks, length = slab.blocks.row.shape
+    num_slots = len(slab.blocks.row) + 1
     products = torch.mul(grad_output, output, out=arithmetic.states.take("slots", *output.shape))
     delta = products.sum(-1, dtype=scores.dtype)  # [R]
     # Added to the logits in each slot; where there is no pair, nothing is read.
-    shift = arithmetic.sums.take("shift", num_blocks * length + 1).fill_(-torch.inf)
+    shift = arithmetic.sums.take("shift", num_slots).fill_(-torch.inf)
     shift.scatter_(0, slab.blocks.slot.flatten(), (scores * LOG2_E - normaliser[:, None]).flatten())
-    shift = shift[:-1].unflatten(0, (num_blocks, length))
-    grad_query = arithmetic.sums.take("slots", num_blocks * length + 1, query.shape[1])
-    grad_scores = arithmetic.sums.take("slot sums", num_blocks * length + 1)
+    grad_query = arithmetic.sums.take("slots", num_slots, query.shape[1])
+    grad_scores = arithmetic.sums.take("slot sums", num_slots)
     grad_query[-1], grad_scores[-1] = 0.0, 0.0
-    by_block = [slots[:-1].unflatten(0, (num_blocks, length)) for slots in (grad_query, grad_scores)]
     # The row behind the last takes what the words behind a shorter sentence's end would get.
     grad_key, grad_value = arithmetic.sums.take("key sums", 2, len(key) + 1, key.shape[1]).zero_()
     for chunk in slab.chunks():
@@ -201,7 +201,7 @@ def slab_gradients(
         queries, some_keys = arithmetic.gather("queries", query, chunk.rows), arithmetic.gather("keys", key, keys)
         values, grads = arithmetic.gather("values", value, keys), arithmetic.gather("grads", grad_output, chunk.rows)
         logits = arithmetic.logits(chunk, queries, some_keys, scaling)
-        weights = logits.add_(shift[chunk.blocks][:, None, :]).exp2_()
+        weights = logits.add_(chunk.of_slots(shift)[:, None, :]).exp2_()
         grad_weights = arithmetic.multiply("grad weights", values, grads.transpose(1, 2))
         read = weights
         if dropout.probability > 0.0:
@@ -210,8 +210,8 @@ def slab_gradients(
         grad_logits = grad_weights.sub_(
             delta.index_select(0, chunk.rows.flatten()).view(chunk.rows.shape)[:, None, :]
         ).mul_(weights)
-        by_block[1][chunk.blocks] = grad_logits.sum(1, dtype=scores.dtype)
-        arithmetic.multiply_into(by_block[0][chunk.blocks], grad_logits.transpose(1, 2), some_keys, scaling)
+        torch.sum(grad_logits, 1, dtype=scores.dtype, out=chunk.of_slots(grad_scores))
+        arithmetic.multiply_into(chunk.of_slots(grad_query), grad_logits.transpose(1, 2), some_keys, scaling)
         word_values = arithmetic.multiply("grad values", read, grads)
         word_keys = arithmetic.multiply("grad keys", grad_logits, queries, scaling)
         add_sums(slab, chunk, [(grad_value, word_values), (grad_key, word_keys)])
@@ -225,6 +225,10 @@ def slab_gradients(
 
 def add_sums(slab: Slab, chunk: Chunk, parts: list[tuple[torch.Tensor, torch.Tensor]]) -> None:
     """Adds, for each (total [rows, E], blocks [m, W, E]), the sums over the blocks of equal sentence and head."""
+    if not slab.blocks.is_divided:
+        for total, blocks in parts:
+            total.index_copy_(0, chunk.keys.flatten(), blocks.flatten(0, 1).to(total.dtype))
+        return
     count = torch.unique_consecutive(slab.blocks.group[chunk.blocks], return_counts=True)[1]
     starts = count.cumsum(0) - count
     numbers = torch.arange(len(chunk.keys), device=count.device)

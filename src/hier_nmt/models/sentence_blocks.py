@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which queries read which sentences, sorted into blocks of equal work: integers only.
 
-The pairs of a query and a sentence that it reads are sorted by sentence (the shortest first) and head, and cut into
-blocks of queries; next to nothing is padded.
+The pairs of a query and a sentence that it reads are sorted by sentence and head. Those of one sentence and head are a
+block, or a few of equal size where they are many. Blocks of about as many words and queries are worked on together, so
+that next to nothing is padded.
 
 Dimensions: B batch, H' heads at work, Q queries, K keys, N sentences, C sentences read per query (the own one
-included), R = B H' Q rows, M blocks, m blocks of a chunk, L queries of a block, W words of the longest sentence of a
-chunk.
+included), R = B H' Q rows, P = R C pairs, G groups of pairs with the same sentence and head, M blocks, m blocks of a
+chunk, L queries of the largest block of a chunk, W words of its longest sentence.
 """
 
 from collections.abc import Iterator
@@ -17,12 +18,16 @@ from typing import NamedTuple
 import torch
 from torch.nn import functional
 
-# Queries of a block, where enough of them read the same sentence.
-BLOCK_QUERIES = 64
+# Most queries of a block.
+MOST_QUERIES = 1024
+# Larger numbers of queries are a multiple of this one, which multiplies faster.
+MULTIPLE = 8
+# Empty slots that take about as long as one more chunk.
+CHUNK_COST = 1024
 # Numbers in the largest temporary of a chunk, which is to stay in the processor's cache.
 NUMBERS_AT_ONCE = 2**18
-# Sentences of a chunk are of one class of lengths: up to 8 words, up to 10, ... each a quarter longer than the last.
-LENGTH_CLASSES = [8 * 2 ** (step / 3) for step in range(60)]
+# Sentences of a chunk are of one class of lengths: up to 8 words, up to 11, up to 16, ...
+LENGTH_CLASSES = [8 * 2 ** (step / 2) for step in range(40)]
 
 
 class SentenceWords(NamedTuple):
@@ -60,81 +65,181 @@ def find_words(key_sentence_ids: torch.Tensor) -> SentenceWords:
     return SentenceWords(rank.masked_fill_(count == 0, num_places), start[place], length, place // num_numbers, keys)
 
 
+class ChunkPlan(NamedTuple):
+    """Blocks that are worked on together.
+
+    Attributes:
+        blocks: which they are.
+        slots: their slots.
+        num_queries: L, the slots of each.
+        longest: W.
+        is_even: all of their sentences have W words.
+    """
+
+    blocks: slice
+    slots: slice
+    num_queries: int
+    longest: int
+    is_even: bool
+
+
 @dataclass(frozen=True)
 class Blocks:
     """Which queries read which sentences, for some of the heads.
 
     Attributes:
-        row: query in each slot [M, L], int32; the last where there is none.
-        group: sentence and head of each block [M], `rank * H' + head`.
+        row: query in each slot [slots], int32; any where there is none.
+        group: sentence and head of each block [M], `rank * H' + head`; blocks of one group follow one another.
+        is_divided: some group has several blocks.
         start: where the words of its sentence begin in `SentenceWords.keys` [M].
-        length: how many these are [M], ascending.
+        length: how many these are [M].
         offset: what turns a key's `row * K + index` into its row among the keys of the H' heads [M].
-        slot: slot of each pair [R, C], M * L for pairs that name no sentence.
+        slot: slot of each pair [R, C]; the number of slots for pairs that name no sentence.
+        chunks: which blocks are worked on together, in their order.
     """
 
     row: torch.Tensor
     group: torch.Tensor
+    is_divided: bool
     start: torch.Tensor
     length: torch.Tensor
     offset: torch.Tensor
     slot: torch.Tensor
+    chunks: list[ChunkPlan]
 
 
-def plan_blocks(numbers: torch.Tensor, words: SentenceWords, *, shortest: int = 1) -> Blocks:
-    """The blocks, of so many queries at least, for the sentences `numbers` [B, H', Q, C] that these read (0: none)."""
+def plan_blocks(numbers: torch.Tensor, words: SentenceWords, *, num_queries: int | None = None) -> Blocks:
+    """The blocks for the sentences `numbers` [B, H', Q, C] that queries read (0: none).
+
+    Args:
+        numbers: of the sentences.
+        words: where the words of the sentences are.
+        num_queries: L of every chunk; None: what its largest block needs.
+    """
     batch_size, num_heads, _, num_choices = numbers.shape
     num_places, num_pairs = len(words.rank), numbers.numel()
+    num_groups = num_places * num_heads
     device = numbers.device
     first_place = torch.arange(0, num_places, num_places // batch_size, device=device)[:, None, None, None]
     heads = torch.arange(num_heads, device=device)[:, None, None]
     rank = words.rank.index_select(0, (numbers + first_place).flatten()).view(numbers.shape)
-    group, pair = rank.mul_(num_heads).add_(heads).flatten().sort()
-    num_groups = num_places * num_heads
-    count = torch.bincount(group, minlength=num_groups + num_heads)[:num_groups]
-    length = max(choose_block_length(num_pairs, count), shortest)
-    blocks = (count + length - 1) // length
-    block_group = torch.repeat_interleave(blocks)
-    num_slots = len(block_group) * length
-    # Blocks are filled from the front, so a pair's slot lies behind its place in the order by the gaps before it.
-    gaps = blocks * length - count
-    gaps = functional.pad(gaps.cumsum(0) - gaps, (0, num_heads), value=num_slots)
-    slot = gaps.index_select(0, group).add_(torch.arange(num_pairs, device=device)).clamp_max_(num_slots)
+    group_of_pair = rank.mul_(num_heads).add_(heads).flatten()
+    count = torch.bincount(group_of_pair, minlength=num_groups + num_heads)[:num_groups]
+    length = words.length.repeat_interleave(num_heads)
+    if num_queries is None:
+        most = (NUMBERS_AT_ONCE // length.clamp_min(1)).clamp_(1, MOST_QUERIES)
+        num_blocks = (count + most - 1) // most
+        size = rounded_up((count + num_blocks - 1) // num_blocks.clamp_min(1))
+    else:
+        num_blocks = (count + num_queries - 1) // num_queries
+        size = torch.full_like(count, num_queries)
+
+    # In the order of the work: by class of length, then by size. Groups that nobody reads have no blocks.
+    length_class = torch.searchsorted(torch.tensor(LENGTH_CLASSES, device=device), length.to(torch.float32))
+    order = (length_class * (num_pairs + MULTIPLE) + size).argsort()
+    place = torch.empty_like(order).scatter_(0, order, torch.arange(num_groups, device=device))
+    place = narrowed(functional.pad(place, (0, num_heads), value=num_groups), num_groups + 1)
+    pair = place.index_select(0, group_of_pair).sort().indices
+    num_blocks = num_blocks[order]
+    index = torch.repeat_interleave(num_blocks)
+    group = order[index]
+    place_in_group = torch.arange(len(group), device=device) - (num_blocks.cumsum(0) - num_blocks)[index]
+    size = size[group]
+    filled = (count[group] - place_in_group * size).clamp_min_(0).minimum(size)
+    chunks = plan_chunks(length[group], length_class[group], size)
+    num_slots = chunks[-1].slots.stop if chunks else 0
+
+    # A pair's slot lies behind its place in the order by the slots before it that stay empty; those behind the last
+    # block name no sentence.
+    slots_of_block = torch.repeat_interleave(
+        torch.tensor([chunk.num_queries for chunk in chunks], dtype=torch.int64, device=device),
+        torch.tensor([chunk.blocks.stop - chunk.blocks.start for chunk in chunks], dtype=torch.int64, device=device),
+    )
+    gaps = functional.pad((slots_of_block - filled).cumsum(0) - (slots_of_block - filled), (0, 1), value=num_slots)
+    filled = torch.cat([filled, num_pairs - filled.sum(0, keepdim=True)])
+    block = torch.repeat_interleave(filled, output_size=num_pairs)
+    slot = gaps.index_select(0, block).add_(torch.arange(num_pairs, device=device)).clamp_max_(num_slots)
     slot_pair = torch.full((num_slots + 1,), num_pairs, device=device).scatter_(0, slot, pair)[:-1]
-    block_rank, head = block_group // num_heads, block_group % num_heads
+    rank, head = group // num_heads, group % num_heads
     num_keys = len(words.keys) // batch_size
     return Blocks(
-        row=(slot_pair // num_choices).clamp_max_(num_pairs // num_choices - 1).int().view(-1, length),
-        group=block_group,
-        start=words.start[block_rank],
-        length=words.length[block_rank],
-        offset=(words.row[block_rank] * (num_heads - 1) + head) * num_keys,
+        row=(slot_pair // num_choices).clamp_max_(num_pairs // num_choices - 1).int(),
+        group=group,
+        is_divided=bool((num_blocks > 1).any()),
+        start=words.start[rank],
+        length=words.length[rank],
+        offset=(words.row[rank] * (num_heads - 1) + head) * num_keys,
         slot=torch.empty_like(slot).scatter_(0, pair, slot).view(-1, num_choices),
+        chunks=chunks,
     )
 
 
-def choose_block_length(num_pairs: int, count: torch.Tensor) -> int:
-    """Number of queries of a block: no more than fill it on average, with `count` pairs in each group."""
-    num_groups = int((count > 0).sum())
-    if num_pairs >= BLOCK_QUERIES // 2 * num_groups:
-        return BLOCK_QUERIES
-    return BLOCK_QUERIES // 4 if num_pairs >= BLOCK_QUERIES // 8 * num_groups else 1
+def rounded_up(size: torch.Tensor) -> torch.Tensor:
+    """The numbers of queries, those above `2 * MULTIPLE` to a multiple of it, which multiplies faster."""
+    return torch.where(size > 2 * MULTIPLE, (size + MULTIPLE - 1) // MULTIPLE * MULTIPLE, size)
+
+
+def narrowed(numbers: torch.Tensor, bound: int) -> torch.Tensor:
+    """The numbers below the bound as integers of few bytes, which are sorted in a third of the time."""
+    return numbers.to(torch.int16 if bound <= 2**15 else torch.int32 if bound <= 2**31 else torch.int64)
+
+
+def plan_chunks(length: torch.Tensor, length_class: torch.Tensor, size: torch.Tensor) -> list[ChunkPlan]:
+    """Blocks of one class of lengths, as many at a time as the processor's cache holds.
+
+    Args:
+        length: number of words of each block [M].
+        length_class: its class [M], ascending.
+        size: its number of queries [M], ascending in a class.
+    """
+    if not len(size):
+        return []
+    counts = torch.unique_consecutive(length_class, return_counts=True)[1]
+    index = torch.repeat_interleave(counts)
+    longest = torch.zeros_like(counts).scatter_reduce_(0, index, length, "amax")
+    shortest = longest.scatter_reduce(0, index, length, "amin")
+    sizes = size.tolist()
+    chunks: list[ChunkPlan] = []
+    start = slot = 0
+    for count, long, short in torch.stack([counts, longest, shortest], dim=1).tolist():
+        end = start + count
+        slots_at_once = NUMBERS_AT_ONCE // max(long, 32)
+        while start < end:
+            stop = min(start + max(slots_at_once // sizes[start], 1), end)
+            # The last is the largest.
+            stop = min(start + max(slots_at_once // sizes[stop - 1], 1), stop)
+            if (stop - start) * (sizes[stop - 1] - sizes[start]) > CHUNK_COST:
+                saved, place = max(
+                    ((place - start) * (sizes[stop - 1] - sizes[place - 1]), place) for place in range(start + 1, stop)
+                )
+                stop = place if saved > CHUNK_COST else stop
+            num_queries = sizes[stop - 1]
+            slots = slice(slot, slot + (stop - start) * num_queries)
+            chunks.append(ChunkPlan(slice(start, stop), slots, num_queries, long, short == long))
+            start, slot = stop, slots.stop
+    return chunks
 
 
 class Chunk(NamedTuple):
-    """Some blocks of sentences of about the same length, ready to be multiplied.
+    """Some blocks, ready to be multiplied.
 
     Attributes:
-        blocks: which blocks they are.
+        blocks: which they are.
+        slots: their slots.
         rows: row of each query in the flattened queries [m, L].
         keys: rows of the words in the flattened keys [m, W]; the number of keys where there is none.
         may_look: boolean [m, W, L or 1], or None where all is to be seen.
     """
 
     blocks: slice
+    slots: slice
     rows: torch.Tensor
     keys: torch.Tensor
     may_look: torch.Tensor | None
+
+    def of_slots(self, states: torch.Tensor) -> torch.Tensor:
+        """Those of all slots' states [slots, ...] that are the chunk's [m, L, ...]."""
+        return states[self.slots].unflatten(0, self.rows.shape)
 
 
 class Slab(NamedTuple):
@@ -158,26 +263,21 @@ class Slab(NamedTuple):
 
     def chunks(self) -> Iterator[Chunk]:
         """The blocks, as many of one class of lengths at a time as the processor's cache holds."""
-        lengths = self.blocks.length
-        if not len(lengths):
-            return
-        bounds = torch.tensor(LENGTH_CLASSES, device=lengths.device)
-        ends = torch.searchsorted(lengths.to(bounds.dtype), bounds, right=True)
-        shortest = lengths[functional.pad(ends[:-1], (1, 0)).clamp_max(len(lengths) - 1)]
-        longest = lengths[(ends - 1).clamp_min(0)]
-        start = 0
-        for end, short, long in torch.stack([ends, shortest, longest], dim=1).tolist():
-            size = max(NUMBERS_AT_ONCE // (self.blocks.row.shape[1] * max(long, 32)), 1)
-            size_of_words = max(NUMBERS_AT_ONCE // max(long, 32) // size, 1) * size
-            for first in range(start, end, size_of_words):
-                some = slice(first, min(first + size_of_words, end))
-                words, keys, is_word = self._words(some, long, is_even=short == long)
-                for place in range(some.start, some.stop, size):
-                    blocks = slice(place, min(place + size, some.stop))
-                    here = slice(place - first, blocks.stop - first)
-                    may_look = None if is_word is None else is_word[here, :, None]
-                    yield self._chunk(blocks, words[here], keys[here], may_look)
-            start = end
+        plans = self.blocks.chunks
+        known_until = first = 0
+        for place, plan in enumerate(plans):
+            if plan.blocks.start >= known_until:
+                # The words of the chunks that follow are looked up at the same time.
+                first = plan.blocks.start
+                for following in plans[place:]:
+                    num_words = (following.blocks.stop - first) * plan.longest
+                    if following.longest != plan.longest or (following is not plan and num_words > NUMBERS_AT_ONCE):
+                        break
+                    known_until = following.blocks.stop
+                words, keys, is_word = self._words(slice(first, known_until), plan.longest, plan.is_even)
+            here = slice(plan.blocks.start - first, plan.blocks.stop - first)
+            may_look = None if is_word is None else is_word[here, :, None]
+            yield self._chunk(plan, words[here], keys[here], may_look)
 
     def _words(
         self, blocks: slice, longest: int, is_even: bool
@@ -196,9 +296,9 @@ class Slab(NamedTuple):
         keys = (words + self.blocks.offset[blocks, None]).masked_fill_(~is_word, len(self.words.keys) * self.num_heads)
         return words, keys, is_word
 
-    def _chunk(self, blocks: slice, words: torch.Tensor, keys: torch.Tensor, may_look: torch.Tensor | None) -> Chunk:
-        rows = self.blocks.row[blocks]
+    def _chunk(self, plan: ChunkPlan, words: torch.Tensor, keys: torch.Tensor, may_look: torch.Tensor | None) -> Chunk:
+        rows = self.blocks.row[plan.slots].view(-1, plan.num_queries)
         if self.query_positions is not None:
             is_past = (words % self.num_keys)[..., None] <= self.query_positions[rows % self.num_queries][:, None, :]
             may_look = is_past if may_look is None else is_past & may_look
-        return Chunk(blocks, rows, keys, may_look)
+        return Chunk(plan.blocks, plan.slots, rows, keys, may_look)

@@ -152,9 +152,12 @@ def test_all_queries_that_choose_the_same_sentence_equal_the_loop(kernel):
     assert_equals_the_loop(kernel, leaves, key_ids, 1)
 
 
-@pytest.mark.parametrize(("numbers_at_once", "pairs_at_once"), [(1, 1), (64, 40)])
-def test_work_done_in_parts_equals_the_loop(monkeypatch, numbers_at_once, pairs_at_once):
+@pytest.mark.parametrize(
+    ("numbers_at_once", "pairs_at_once", "most_queries"), [(1, 1, 1), (64, 40, 1024), (2**18, 2**16, 2)]
+)
+def test_work_done_in_parts_equals_the_loop(monkeypatch, numbers_at_once, pairs_at_once, most_queries):
     monkeypatch.setattr(sentence_blocks, "NUMBERS_AT_ONCE", numbers_at_once)
+    monkeypatch.setattr(sentence_blocks, "MOST_QUERIES", most_queries)
     monkeypatch.setattr(grouped_attention, "PAIRS_AT_ONCE", pairs_at_once)
     for name in ("padded batch", "one very long sentence"):
         key_ids = torch.tensor(DOCUMENTS[name])
@@ -355,6 +358,22 @@ def test_no_tensor_holds_all_pairs_of_a_query_and_a_key():
     with LargestTensor() as largest:
         attend("reference", leaves, numbers, 2)
     assert largest.numbers >= num_heads * num_tokens**2
+
+
+def test_little_is_padded_whatever_the_lengths_and_however_often_sentences_are_read():
+    torch.manual_seed(3)
+    num_sentences, num_rows = 200, 8 * 4000
+    lengths = torch.randint(3, 60, (num_sentences,))
+    words = sentence_blocks.find_words(torch.arange(1, num_sentences + 1).repeat_interleave(lengths)[None])
+    popularity = torch.rand(num_sentences) ** 2
+    chosen = torch.multinomial(popularity.expand(num_rows, -1), 4)
+    blocks = sentence_blocks.plan_blocks((chosen + 1).view(1, 8, -1, 4), words)
+    assert chosen.numel() <= len(blocks.row) <= 1.3 * chosen.numel()
+    num_places = sum(chunk.longest * (chunk.slots.stop - chunk.slots.start) for chunk in blocks.chunks)
+    assert num_places <= 1.45 * lengths[chosen].sum()
+    # Every pair has a slot of its own, and its query is there.
+    assert len(blocks.slot.unique()) == chosen.numel()
+    assert torch.equal(blocks.row[blocks.slot].long(), torch.arange(num_rows)[:, None].expand(-1, 4))
 
 
 @pytest.mark.parametrize("num_keys", [10, 447, 448, 10_000])

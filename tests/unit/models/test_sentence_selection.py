@@ -229,6 +229,21 @@ def test_of_many_sentences_the_same_are_chosen_in_float32(num_sentences, has_tie
         assert torch.equal(chosen, all_chosen(query, key, mask, t))
 
 
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("num_sentences", [9, 70, 300])
+def test_scores_that_differ_in_their_last_digit_are_told_apart(num_sentences, sign):
+    torch.manual_seed(5)
+    query, key = torch.zeros(1, 2, 30, 4), torch.zeros(1, 2, num_sentences, 4)
+    query[..., 0] = 1
+    digits = torch.stack([torch.randperm(num_sentences), torch.randint(num_sentences // 2, (num_sentences,))])
+    key[0, ..., 0] = sign * (1 + digits * torch.finfo(torch.float32).eps)
+    mask = torch.ones(1, num_sentences).bool()
+    for t in (1, 3, 8):
+        indices, scores = select_by_relevance(query, key, mask, t)
+        chosen = scores_by_sentence(indices, scores, num_sentences) > NO
+        assert torch.equal(chosen, all_chosen(query, key, mask, t))
+
+
 def test_half_types_are_scored_in_float32():
     query, key = query_and_key(dtype=torch.bfloat16)
     indices, scores = select_by_relevance(query, key, MASK, 2)
