@@ -16,9 +16,10 @@ from .precision import full_precision, outside_autocast
 from .sentence_blocks import narrowed
 from .workspace import Workspace, kept_workspace
 
-# Scores held at one time by the search among all sentences, few enough for the processor's cache.
-SCORES_AT_ONCE = 2**18
-GROUPED_SCORES_AT_ONCE = 2**20
+# Scores held at one time by the search among all sentences.
+SCORES_AT_ONCE = 2**22
+# Numbers of keys that are gathered at one time, few enough for the processor's cache.
+NUMBERS_AT_ONCE = 2**18
 # From so many sentences on, groups of them are compared by their best before single ones are.
 MIN_GROUPED_SENTENCES = 256
 # The integer that orders as minus infinity does.
@@ -128,13 +129,16 @@ def score_rows(query: torch.Tensor, key: torch.Tensor, indices: torch.Tensor) ->
     """`relevance_of_selected` without gradients."""
     if indices.shape[-1] >= DENSE_SHARE * key.shape[2]:
         return (query @ key.transpose(2, 3)).gather(-1, indices) * query.shape[-1] ** -0.5
-    rows = key_rows(indices, key.shape[2])
-    size = max(SCORES_AT_ONCE // (rows.shape[1] * key.shape[-1]), 1)
-    parts = [
-        torch.bmm(key.flatten(0, 2)[some_rows], some_queries[..., None])[..., 0]
-        for some_rows, some_queries in zip(rows.split(size), query.flatten(0, 2).split(size), strict=True)
-    ]
-    return torch.cat(parts).view(indices.shape) * query.shape[-1] ** -0.5
+    rows, keys, queries = key_rows(indices, key.shape[2]), key.flatten(0, 2), query.flatten(0, 2)
+    size = max(NUMBERS_AT_ONCE // (rows.shape[1] * key.shape[-1]), 1)
+    workspace = kept_workspace(key)
+    scores = key.new_empty(rows.shape)
+    for start in range(0, len(rows), size):
+        some = slice(start, start + size)
+        some_keys = workspace.take("gathered", *rows[some].shape, key.shape[-1])
+        torch.index_select(keys, 0, rows[some].flatten(), out=some_keys.flatten(0, 1))
+        torch.bmm(some_keys, queries[some, :, None], out=scores[some, :, None])
+    return scores.view(indices.shape) * query.shape[-1] ** -0.5
 
 
 def relevance_gradients(
@@ -218,8 +222,7 @@ def search_all(
     is_no_number = key.isnan().any(-1) & sentence_mask[:, None]
     key = key.masked_fill((is_no_number | ~sentence_mask[:, None])[..., None], 0.0)
     columns = Columns.of(key.shape[2], t, query)
-    at_once = SCORES_AT_ONCE if columns.group_size == 1 else GROUPED_SCORES_AT_ONCE
-    size = max(at_once // max(key.shape[:2].numel() * len(columns.sentences), 1), 1)
+    size = max(SCORES_AT_ONCE // max(key.shape[:2].numel() * len(columns.sentences), 1), 1)
     may_choose = columns.arrange(sentence_mask, 1)[:, None]
     keys = columns.arrange(key, 2).flatten(0, 1).transpose(1, 2)  # [B H, E, columns]
     limits = query.new_zeros(*key.shape[:2], keys.shape[2]).masked_fill_(~may_choose, -torch.inf)

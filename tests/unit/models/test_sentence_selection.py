@@ -267,7 +267,7 @@ def test_a_choice_made_in_parts_equals_the_choice_made_at_once(monkeypatch):
 
 def test_no_tensor_holds_the_scores_of_all_queries_and_sentences(monkeypatch):
     at_once = 2**16
-    monkeypatch.setattr(sentence_selection, "GROUPED_SCORES_AT_ONCE", at_once)
+    monkeypatch.setattr(sentence_selection, "SCORES_AT_ONCE", at_once)
     num_queries, num_sentences, width = 2000, 700, 8
     query = torch.randn(1, 2, num_queries, width, requires_grad=True)
     key = torch.randn(1, 2, num_sentences, width, requires_grad=True)
