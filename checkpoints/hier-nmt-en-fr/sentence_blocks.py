@@ -1,14 +1,14 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Which queries read which sentences, sorted into blocks of equal work: integers only.
+"""Which queries read which sentences, and which of them are worked on together: integers only.
 
 The pairs of a query and a sentence that it reads are sorted by sentence and head. Those of one sentence and head are a
-block, or a few of equal size where they are many. Blocks of about as many words and queries are worked on together, so
-that next to nothing is padded.
+block, or a few of equal size where they are many. Blocks with about as many words and queries are worked on together,
+so that little is padded.
 
 Dimensions: B batch, H' heads at work, Q queries, K keys, N sentences, C sentences read per query (the own one
-included), R = B H' Q rows, P = R C pairs, G groups of pairs with the same sentence and head, M blocks, m blocks of a
-chunk, L queries of the largest block of a chunk, W words of its longest sentence.
+included), R = B H' Q rows, M blocks, m blocks of a chunk, L queries of the largest block of a chunk, W words of its
+longest sentence.
 """
 
 from collections.abc import Iterator

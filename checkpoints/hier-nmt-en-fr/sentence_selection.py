@@ -376,11 +376,12 @@ def first_maxima(keys: torch.Tensor, t: int) -> tuple[torch.Tensor, torch.Tensor
     """Columns [..., t] and values [t, ...] of the t <= N highest of `ordered_keys` [..., N], which are overwritten."""
     lowest_bits = (1 << (keys.shape[-1] - 1).bit_length()) - 1
     best = keys.new_empty(t, *keys.shape[:-1], 1)
-    found = torch.empty(best.shape, dtype=torch.int64, device=keys.device)
+    found = torch.empty((*keys.shape[:-1], t), dtype=torch.int64, device=keys.device)
     taken = keys.new_full(best.shape[1:], torch.iinfo(keys.dtype).min)
     for place in range(t):
+        columns = found[..., place : place + 1]
         torch.amax(keys, -1, keepdim=True, out=best[place])
-        torch.bitwise_and(best[place], lowest_bits, out=found[place]).bitwise_xor_(lowest_bits)
+        torch.bitwise_and(best[place], lowest_bits, out=columns).bitwise_xor_(lowest_bits)
         if place < t - 1:
-            keys.scatter_(-1, found[place], taken)
-    return torch.cat(list(found), -1), best[..., 0]
+            keys.scatter_(-1, columns, taken)
+    return found, best[..., 0]

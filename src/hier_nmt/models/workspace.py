@@ -9,6 +9,9 @@ import torch
 
 # A buffer of more bytes is given back after the call instead of kept.
 LARGEST_KEPT = 24 * 2**20
+# Such a buffer has at least so many bytes (what is never written takes no memory): smaller ones might stay with the
+# process, because glibc's malloc may keep what has up to 32 MiB.
+SMALLEST_GIVEN_BACK = 33 * 2**20
 
 
 class Workspace:
@@ -34,9 +37,11 @@ class Workspace:
         size, dtype = math.prod(shape), dtype or self._dtype
         buffer = self._buffers.get((name, dtype))
         if buffer is None or len(buffer) < size:
+            is_kept = size * dtype.itemsize <= LARGEST_KEPT or self._device.type != "cpu"
+            length = size if is_kept else max(size, SMALLEST_GIVEN_BACK // dtype.itemsize)
             # A tensor made in inference mode could not be written to outside.
             with torch.inference_mode(False):
-                buffer = torch.empty(size, dtype=dtype, device=self._device)
+                buffer = torch.empty(length, dtype=dtype, device=self._device)
             self._buffers[name, dtype] = buffer
         return buffer[:size].view(shape)
 
