@@ -122,9 +122,7 @@ def attend_slab(
         keys = chunk.keys if chunk.may_look is None else chunk.keys.clamp_max(len(key) - 1)
         queries, some_keys = arithmetic.gather("queries", query, chunk.rows), arithmetic.gather("keys", key, keys)
         logits = arithmetic.logits(chunk, queries, some_keys, scaling)
-        most = logits.amax(1, keepdim=True)
-        if chunk.may_look is not None:
-            most.clamp_min_(torch.finfo(logits.dtype).min)
+        most = logits.amax(1, keepdim=True).clamp_min_(torch.finfo(logits.dtype).min)
         chunk.of_slots(sums[0]).copy_(most[:, 0])
         weights = logits.sub_(most).exp2_()
         torch.sum(weights, 1, dtype=scores.dtype, out=chunk.of_slots(sums[1]))

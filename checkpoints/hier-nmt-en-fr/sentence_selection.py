@@ -310,7 +310,7 @@ def select_allowed(
 def top_columns(scores: torch.Tensor, t: int, group_size: int, workspace: Workspace) -> torch.Tensor:
     """Columns [..., t], in any order, of the t < N highest scores [..., N]; of equal ones the first sentence wins.
 
-    The scores must hold no negative zeros.
+    The scores must hold no negative zeros, and nothing that is no number, whose place in the order depends on its bits.
     """
     if scores.dtype != torch.float32:
         return scores.argsort(dim=-1, descending=True, stable=True)[..., :t]
@@ -353,7 +353,7 @@ def ordered_keys(scores: torch.Tensor, dtype: torch.dtype, workspace: Workspace)
     A maximum of integers is much faster to find than a maximum and where it is, which is in the lowest bits.
 
     Args:
-        scores: without negative zeros.
+        scores: as `top_columns` takes them.
         dtype: int64, or int32, which loses as many digits of the scores as a column's number takes.
         workspace: holds the keys.
     """

@@ -7,7 +7,6 @@ E head width, D model width.
 """
 
 from collections.abc import Callable, Sequence
-from itertools import cycle
 
 import torch
 from torch.nn import functional
@@ -19,7 +18,7 @@ from .workspace import kept_workspace
 
 # Levels of up to this many nodes above the leaves are scored by one product, which costs less than gathering keys.
 SMALL_LEVEL = 64
-# Candidates of all queries of a level that are compared at one time.
+# Candidates of a level that are compared at one time, few enough for the processor's cache.
 CANDIDATES_AT_ONCE = 2**18
 
 
@@ -136,25 +135,15 @@ def search_tree(
     Args as in `traverse_tree`; `keys` are those whose product with the query decides, and an own sentence that the
     document does not have is number 0.
     """
-    size = max(CANDIDATES_AT_ONCE // max(query.shape[0] * query.shape[1] * 2 * t, 1), 1)
-    own = [None] if own_sentence_ids is None else own_sentence_ids.split(size, dim=1)
-    parts = [
-        walk_down(some_queries.contiguous(), keys, masks, t, some_own)
-        for some_queries, some_own in zip(query.split(size, dim=2), cycle(own), strict=False)
-    ]
-    leaves, is_kept = zip(*parts, strict=True)
-    return torch.cat(leaves, dim=2), torch.cat(is_kept, dim=2)
-
-
-def walk_down(
-    query: torch.Tensor,
-    keys: Sequence[torch.Tensor],
-    masks: Sequence[torch.Tensor],
-    t: int,
-    own_sentence_ids: torch.Tensor | None,
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """`search_tree` for as many queries as are to be searched for at one time."""
     batch_size, num_heads, num_queries, _ = query.shape
+    size = max(CANDIDATES_AT_ONCE // max(batch_size * num_heads * 2 * t, 1), 1)
+    if num_queries > size:
+        parts = []
+        for start in range(0, num_queries, size):
+            some = slice(start, start + size)
+            own = None if own_sentence_ids is None else own_sentence_ids[:, some]
+            parts.append(search_tree(query[:, :, some].contiguous(), keys, masks, t, own))
+        return torch.cat([leaves for leaves, _ in parts], dim=2), torch.cat([kept for _, kept in parts], dim=2)
     workspace = kept_workspace(query)
     level = start_level(masks, t)
     num_nodes = masks[level].shape[1]
@@ -173,8 +162,8 @@ def walk_down(
             # Without an own sentence this is the path of leaf -1, on which no node is.
             is_own_path = candidates == ((own_sentence_ids - 1) >> level)[:, None, :, None]
             scores = scores.masked_fill(is_own_path, torch.inf)
-        # A zero is added because no zero may be negative.
-        scores = (scores + 0.0).masked_fill_(~exists, -torch.inf)
+        # As `top_columns` asks for: a zero is added because no zero may be negative, and what is no number wins.
+        scores = (scores + 0.0).nan_to_num_(torch.inf, torch.inf, -torch.inf).masked_fill_(~exists, -torch.inf)
         places = top_columns(scores, t, 1, workspace)
         nodes, is_kept = in_order(candidates.gather(-1, places), scores.gather(-1, places) != -torch.inf)
     return in_order(nodes, is_kept)

@@ -10,7 +10,7 @@ import torch
 from largest_tensor import LargestTensor
 from references import selected_attention_reference
 
-from hier_nmt.models import grouped_attention, selected_attention, sentence_blocks, sentence_selection
+from hier_nmt.models import grouped_attention, selected_attention, sentence_blocks
 from hier_nmt.models.selected_attention import (
     PYTORCH_KERNELS,
     attend_selected_sentences,
@@ -343,8 +343,7 @@ def test_gradients_under_dropout_equal_finite_differences_of_the_same_draw(monke
 # Cost and choice of the kernel
 
 
-def test_no_tensor_holds_all_pairs_of_a_query_and_a_key(monkeypatch):
-    monkeypatch.setattr(sentence_selection, "SCORES_AT_ONCE", sentence_blocks.NUMBERS_AT_ONCE)
+def test_no_tensor_holds_all_pairs_of_a_query_and_a_key():
     num_tokens, num_heads, width = 1500, 2, 8
     # Sentences of ten words, one of 300, and one that everybody chooses.
     numbers = torch.cat([torch.full((300,), 1), torch.arange(num_tokens - 300) // 10 + 2])[None]
@@ -352,8 +351,11 @@ def test_no_tensor_holds_all_pairs_of_a_query_and_a_key(monkeypatch):
     with torch.no_grad():
         leaves[3].abs_()
         leaves[4][:, :, 5] = 9.0
+    # The search among all has a test of its own.
+    chosen = select_by_relevance(*leaves[3:], has_tokens(numbers), 2)
     with LargestTensor() as largest:
-        gradients(attend("grouped", leaves, numbers, 2, own_sentence_ids=numbers), leaves)
+        inputs = (*leaves[:3], numbers, *chosen)
+        gradients(attend_selected_sentences(*inputs, own_sentence_ids=numbers, kernel="grouped"), leaves)
     # Of what is selected, 3 vectors of width 8 per query are held, or a chunk of 2^18 numbers; not 1,500 x 1,500.
     assert largest.numbers <= sentence_blocks.NUMBERS_AT_ONCE < num_tokens**2 / 8
     with LargestTensor() as largest:

@@ -191,6 +191,38 @@ def test_a_merge_that_divides_has_a_gradient_beside_padding():
     assert gradient[0].tolist() == [[1.0] * 4, *[[0.0] * 4] * 4]
 
 
+@pytest.mark.parametrize("selection", ["cumulative", "node"])
+def test_queries_in_parts_equal_the_loop(monkeypatch, selection):
+    monkeypatch.setattr(sentence_tree, "CANDIDATES_AT_ONCE", 50)
+    query, keys, masks = random_walk(WITH_HOLES, num_queries=7)
+    own = torch.tensor([[1], [3], [6], [11]]).expand(-1, 7)
+    assert_walk_equals_the_loop(query, keys, masks, 2, selection)
+    assert_walk_equals_the_loop(query, keys, masks, 2, selection, own)
+
+
+@pytest.mark.parametrize("selection", ["cumulative", "node"])
+@pytest.mark.parametrize("t", [1, 2, 5])
+def test_in_float32_the_same_sentences_are_found_with_ties(selection, t):
+    # Whole numbers of width 4 = 2 * 2: every score is exact.
+    torch.manual_seed(2)
+    masks = masks_above(torch.ones(1, 150).bool())
+    query = torch.randint(-1, 2, (1, 2, 60, 4)).float()
+    keys = [torch.randint(-1, 2, (1, 2, level.shape[1], 4)).float() for level in masks]
+    indices, scores = traverse_tree(query, keys, masks, t, selection)
+    found = scores_by_sentence(indices, scores, 150)
+    expected = traverse_tree_reference(query.double(), [level.double() for level in keys], masks, t, selection, None)
+    torch.testing.assert_close(found.double(), expected, rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("bits", [0x7FC00000, -0x400000], ids=["positive", "negative"])
+def test_a_key_that_is_no_number_is_not_hidden_whatever_its_sign(bits):
+    query, keys, masks = random_walk(torch.ones(1, 4).bool(), num_queries=20)
+    keys = [level.detach().float() for level in keys]
+    keys[0][:, :, 3] = torch.tensor(bits, dtype=torch.int32).view(torch.float32)
+    assert keys[0].isnan().any()
+    assert traverse_tree(query.detach().float(), keys, masks, 2)[1].isnan().any(-1).all()
+
+
 def test_ties_go_to_the_lowest_index():
     mask = torch.ones(1, 11).bool()
     keys = [torch.ones(1, 1, some.shape[1], 4) for some in masks_above(mask)]
