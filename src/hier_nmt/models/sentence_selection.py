@@ -22,6 +22,8 @@ SCORES_AT_ONCE = 2**22
 NUMBERS_AT_ONCE = 2**18
 # From so many sentences on, groups of them are compared by their best before single ones are.
 MIN_GROUPED_SENTENCES = 256
+# So few scores are sorted, which takes fewer operations than finding maxima of integers.
+FEW_SCORES = 2**15
 # The integer that orders as minus infinity does.
 MINUS_INFINITY_KEY = -0x7F800001
 # One product with all keys takes less time than gathering those of such a share of the sentences. It
@@ -312,7 +314,8 @@ def top_columns(scores: torch.Tensor, t: int, group_size: int, workspace: Worksp
 
     The scores must hold no negative zeros, and nothing that is no number, whose place in the order depends on its bits.
     """
-    if scores.dtype != torch.float32:
+    is_few = scores.numel() <= FEW_SCORES and scores.device.type == "cpu" and group_size == 1
+    if scores.dtype != torch.float32 or is_few:
         return scores.argsort(dim=-1, descending=True, stable=True)[..., :t]
     if scores.device.type != "cpu":
         return first_maxima(ordered_keys(scores, torch.int64, workspace), t)[0]
