@@ -19,7 +19,7 @@ from .workspace import Workspace, kept_workspace
 # Scores held at one time by the search among all sentences.
 SCORES_AT_ONCE = 2**22
 # Numbers of keys that are gathered at one time, few enough for the processor's cache.
-NUMBERS_AT_ONCE = 2**18
+NUMBERS_AT_ONCE = 2**19
 # From so many sentences on, groups of them are compared by their best before single ones are.
 MIN_GROUPED_SENTENCES = 256
 # So few scores are sorted, which takes fewer operations than finding maxima of integers.
@@ -139,7 +139,8 @@ def score_rows(query: torch.Tensor, key: torch.Tensor, indices: torch.Tensor) ->
         some = slice(start, start + size)
         some_keys = workspace.take("gathered", *rows[some].shape, key.shape[-1])
         torch.index_select(keys, 0, rows[some].flatten(), out=some_keys.flatten(0, 1))
-        torch.bmm(some_keys, queries[some, :, None], out=scores[some, :, None])
+        # Not as products of matrices: equal keys may get scores there that differ in the last digit.
+        torch.sum(some_keys.mul_(queries[some, None]), -1, out=scores[some])
     return scores.view(indices.shape) * query.shape[-1] ** -0.5
 
 
