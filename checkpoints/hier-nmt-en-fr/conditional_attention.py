@@ -16,6 +16,7 @@ from transformers.utils import logging
 
 from .attention_plan import AttentionInputs, SelectionPlan
 from .document_structure import CompletedSentences, Sentences
+from .linear import Linear
 from .multi_head_attention import MultiHeadAttention, eager_attention_forward
 from .precision import full_precision
 from .sentence_encoder import PairMerge, SentenceEncoder
@@ -53,8 +54,8 @@ class ConditionalAttention(MultiHeadAttention):
 
     def __init__(self, config: "HierNMTConfig", num_heads: int, head_dim: int, layer_idx: int, is_causal: bool = False):
         super().__init__(config, num_heads, head_dim, layer_idx, is_causal)
-        self.sentence_q_proj = nn.Linear(config.d_model, num_heads * head_dim, bias=False)
-        self.sentence_k_proj = nn.Linear(config.d_model, num_heads * head_dim, bias=False)
+        self.sentence_q_proj = Linear(config.d_model, num_heads * head_dim, bias=False)
+        self.sentence_k_proj = Linear(config.d_model, num_heads * head_dim, bias=False)
 
     @classmethod
     def plan(cls, inputs: AttentionInputs) -> SelectionPlan:
@@ -316,10 +317,10 @@ class SentenceContextAttention(nn.Module):
         self.config = config
         self.num_heads, self.head_dim = num_heads, head_dim
         self.dropout = config.attention_dropout
-        self.q_proj = nn.Linear(config.d_model, num_heads * head_dim)
-        self.k_proj = nn.Linear(config.d_model, num_heads * head_dim)
-        self.v_proj = nn.Linear(config.d_model, num_heads * head_dim)
-        self.out_proj = nn.Linear(num_heads * head_dim, config.d_model, bias=output_bias)
+        self.q_proj = Linear(config.d_model, num_heads * head_dim)
+        self.k_proj = Linear(config.d_model, num_heads * head_dim)
+        self.v_proj = Linear(config.d_model, num_heads * head_dim)
+        self.out_proj = Linear(num_heads * head_dim, config.d_model, bias=output_bias)
 
     def sentence_keys(self, sentence_states: torch.Tensor, sentence_mask: torch.Tensor) -> Any:
         """Keys and values [B, H, N, E] of the encodings [B, N, D], and the mask [B, 1, 1, N]."""

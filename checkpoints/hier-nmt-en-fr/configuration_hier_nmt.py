@@ -429,6 +429,7 @@ if False:  # From a folder, Transformers before 5.8 copies only what the file th
     from .html_text import *
     from .hub_configuration import *
     from .kept_text import *
+    from .linear import *
     from .long_sentences import *
     from .markdown_text import *
     from .multi_head_attention import *

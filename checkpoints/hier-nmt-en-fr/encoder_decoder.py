@@ -22,6 +22,7 @@ from .conditional_attention import ConditionalAttention, SentenceContextAttentio
 from .configuration_hier_nmt import HierNMTConfig
 from .cross_entropy import mean_cross_entropy
 from .document_structure import DocumentStructure, Sentences
+from .linear import Linear
 from .model_outputs import HierNMTEncoderOutput
 from .multi_head_attention import MultiHeadAttention
 from .positions import POSITION_ENCODINGS
@@ -92,7 +93,7 @@ class HierNMTPreTrainedModel(SafetensorsModel):
 
     def output_layer(self) -> nn.Module:
         """A new output layer, from states [..., D] to logits [..., V]; likewise."""
-        return nn.Linear(self.config.d_model, self.config.target_vocab_size, bias=False)
+        return Linear(self.config.d_model, self.config.target_vocab_size, bias=False)
 
     def mean_loss(
         self, logits: torch.Tensor, labels: torch.Tensor, num_items_in_batch: torch.Tensor | int | None

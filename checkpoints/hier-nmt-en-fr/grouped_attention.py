@@ -18,6 +18,7 @@ import torch
 from torch.nn import functional
 
 from .compiled_form import compiled_form, triton_attention
+from .precision import full_precision
 from .sentence_blocks import Chunk, SentenceWords, Slab, plan_blocks
 from .workspace import Workspace, kept_workspace
 
@@ -59,6 +60,11 @@ class Arithmetic(NamedTuple):
 
     states: Workspace
     sums: Workspace
+
+    @classmethod
+    def of(cls, query: torch.Tensor, scores: torch.Tensor) -> "Arithmetic":
+        """What works on queries and scores like these."""
+        return cls(kept_workspace(worked_on(query[:0])), kept_workspace(scores))
 
     def give_back(self) -> None:
         """Gives back the large buffers."""
@@ -247,13 +253,13 @@ class GroupedAttention(torch.autograd.Function):
     def forward(ctx, query, key, value, scores, numbers, words, query_positions, scaling, dropout):  # type: ignore[no-untyped-def]
         """Output [B, H, Q, E]."""
         output, normaliser = None, scores.new_empty(scores.shape[:3])
-        arithmetic = Arithmetic(kept_workspace(query), kept_workspace(scores))
+        arithmetic = Arithmetic.of(query, scores)
         slabs = []
         for heads in head_slabs(numbers):
             some = numbers[:, heads]
             blocks = plan_blocks(some, words)
             slabs.append(Slab(blocks, words, some.shape[1], some.shape[2], key.shape[2], query_positions))
-            flat_query, flat_key, flat_value, flat_scores = flat_rows(heads, query, key, value, scores)
+            flat_query, flat_key, flat_value, flat_scores = worked_on_rows(heads, query, key, value, scores)
             of_heads = dropout.of_heads(heads.start)
             merged, sums = attend_slab(
                 slabs[-1], flat_query, flat_key, flat_value, flat_scores, scaling, of_heads, arithmetic
@@ -276,11 +282,11 @@ class GroupedAttention(torch.autograd.Function):
         grad_key, grad_value = (
             torch.empty(states.shape, dtype=states.dtype, device=states.device) for states in (key, value)
         )
-        arithmetic = Arithmetic(kept_workspace(query), kept_workspace(scores))
+        arithmetic = Arithmetic.of(query, scores)
         first = 0
         for slab in slabs:
             heads = slice(first, first + slab.num_heads)
-            states = SlabStates(*flat_rows(heads, *inputs, output, normaliser, grad_output))
+            states = SlabStates(*worked_on_rows(heads, *inputs, output, normaliser, grad_output))
             found = slab_gradients(slab, states, scaling, dropout.of_heads(first), arithmetic)
             grad_query = with_heads(grad_query, heads, found.query.to(query.dtype), query.shape)
             grad_scores = with_heads(grad_scores, heads, found.scores, scores.shape)
@@ -318,6 +324,16 @@ def head_slabs(numbers: torch.Tensor) -> list[slice]:
 def flat_rows(heads: slice, *states: torch.Tensor) -> list[torch.Tensor]:
     """The states [B, H, L, ...] of some heads as rows [B * H' * L, ...]."""
     return [some[:, heads].flatten(0, 2) for some in states]
+
+
+def worked_on_rows(heads: slice, *states: torch.Tensor) -> list[torch.Tensor]:
+    """The rows of some heads in the type in which they are worked on."""
+    return [worked_on(rows) for rows in flat_rows(heads, *states)]
+
+
+def worked_on(states: torch.Tensor) -> torch.Tensor:
+    """The states, on a processor in float32 at least: most multiply matrices of narrower numbers more slowly."""
+    return full_precision(states) if states.device.type == "cpu" else states
 
 
 def grouped_attention(

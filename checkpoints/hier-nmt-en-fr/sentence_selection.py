@@ -19,9 +19,11 @@ from .workspace import Workspace, kept_workspace
 # Scores held at one time by the search among all sentences.
 SCORES_AT_ONCE = 2**22
 # Numbers of keys that are gathered at one time, few enough for the processor's cache.
-NUMBERS_AT_ONCE = 2**18
+NUMBERS_AT_ONCE = 2**19
 # From so many sentences on, groups of them are compared by their best before single ones are.
 MIN_GROUPED_SENTENCES = 256
+# So few scores are sorted, which takes fewer operations than finding maxima of integers.
+FEW_SCORES = 2**15
 # The integer that orders as minus infinity does.
 MINUS_INFINITY_KEY = -0x7F800001
 # One product with all keys takes less time than gathering those of such a share of the sentences. It
@@ -137,7 +139,8 @@ def score_rows(query: torch.Tensor, key: torch.Tensor, indices: torch.Tensor) ->
         some = slice(start, start + size)
         some_keys = workspace.take("gathered", *rows[some].shape, key.shape[-1])
         torch.index_select(keys, 0, rows[some].flatten(), out=some_keys.flatten(0, 1))
-        torch.bmm(some_keys, queries[some, :, None], out=scores[some, :, None])
+        # Not as products of matrices: equal keys may get scores there that differ in the last digit.
+        torch.sum(some_keys.mul_(queries[some, None]), -1, out=scores[some])
     return scores.view(indices.shape) * query.shape[-1] ** -0.5
 
 
@@ -312,7 +315,8 @@ def top_columns(scores: torch.Tensor, t: int, group_size: int, workspace: Worksp
 
     The scores must hold no negative zeros, and nothing that is no number, whose place in the order depends on its bits.
     """
-    if scores.dtype != torch.float32:
+    is_few = scores.numel() <= FEW_SCORES and scores.device.type == "cpu" and group_size == 1
+    if scores.dtype != torch.float32 or is_few:
         return scores.argsort(dim=-1, descending=True, stable=True)[..., :t]
     if scores.device.type != "cpu":
         return first_maxima(ordered_keys(scores, torch.int64, workspace), t)[0]

@@ -15,6 +15,7 @@ from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 from .attention_plan import UNKNOWN_SENTENCES, AttentionInputs, SelectionPlan, dense_mask, sentence_mask
 from .gathered_attention import gathered_attention
+from .linear import Linear
 from .selected_attention import attend_selected_sentences, attend_selected_sentences_reference, is_grouped
 
 if TYPE_CHECKING:
@@ -85,10 +86,10 @@ class MultiHeadAttention(nn.Module):
         self.dropout = config.attention_dropout
         self.layer_idx = layer_idx
         self.is_causal = is_causal
-        self.q_proj = nn.Linear(config.d_model, num_heads * head_dim)
-        self.k_proj = nn.Linear(config.d_model, num_heads * head_dim)
-        self.v_proj = nn.Linear(config.d_model, num_heads * head_dim)
-        self.out_proj = nn.Linear(num_heads * head_dim, config.d_model)
+        self.q_proj = Linear(config.d_model, num_heads * head_dim)
+        self.k_proj = Linear(config.d_model, num_heads * head_dim)
+        self.v_proj = Linear(config.d_model, num_heads * head_dim)
+        self.out_proj = Linear(num_heads * head_dim, config.d_model)
 
     @classmethod
     def plan(cls, inputs: AttentionInputs) -> Any:

@@ -27,6 +27,7 @@ from .conditional_attention import (
 )
 from .convolutional_summaries import ConvolutionalSummaries
 from .document_structure import Sentences
+from .linear import Linear
 from .multi_head_attention import DocumentAttention, MultiHeadAttention, SentenceAttention
 from .sentence_encoder import SentenceEncoder
 
@@ -70,8 +71,8 @@ class FeedForward(nn.Module):
 
     def __init__(self, config: "HierNMTConfig", ffn_dim: int):
         super().__init__()
-        self.fc1 = nn.Linear(config.d_model, ffn_dim)
-        self.fc2 = nn.Linear(ffn_dim, config.d_model)
+        self.fc1 = Linear(config.d_model, ffn_dim)
+        self.fc2 = Linear(ffn_dim, config.d_model)
         self.activation_fn = ACT2FN[config.activation_function]
         self.activation_dropout = config.activation_dropout
 
