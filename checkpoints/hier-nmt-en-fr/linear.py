@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """A linear map that is not slow where PyTorch's matrix products are."""
 
-import functools
-
 import torch
 from torch import nn
 from torch.nn import functional
+
+from .processor import processor_capabilities
 
 # A convolution over fewer rows may take longer than a product.
 MIN_CONVOLVED_ROWS = 256
@@ -48,12 +48,8 @@ def is_convolved(input: torch.Tensor, weight: torch.Tensor) -> bool:
     )
 
 
-@functools.cache
 def convolves_faster() -> bool:
     """Whether this machine has an AMD processor with AVX-512, and PyTorch both MKL and oneDNN."""
-    if not (torch.backends.mkl.is_available() and torch.backends.mkldnn.is_available()):
-        return False
-    if not hasattr(torch.cpu, "get_capabilities"):  # added after PyTorch 2.6
-        return False
-    capabilities = torch.cpu.get_capabilities()
-    return capabilities.get("cpu_name", "").startswith("AMD") and bool(capabilities.get("avx512_f"))
+    capabilities = processor_capabilities()
+    is_amd = capabilities.get("cpu_name", "").startswith("AMD") and bool(capabilities.get("avx512_f"))
+    return is_amd and torch.backends.mkl.is_available() and torch.backends.mkldnn.is_available()

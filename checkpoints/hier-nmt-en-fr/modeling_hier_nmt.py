@@ -369,6 +369,7 @@ if False:  # From a folder, Transformers before 5.8 copies only what the file th
     from .placed_marks import *
     from .positions import *
     from .precision import *
+    from .processor import *
     from .repetition import *
     from .safetensors_model import *
     from .selected_attention import *

@@ -19,6 +19,7 @@ from torch.nn import functional
 
 from .compiled_form import compiled_form, triton_attention
 from .precision import full_precision
+from .processor import multiplies_bfloat16
 from .sentence_blocks import Chunk, SentenceWords, Slab, plan_blocks
 from .workspace import Workspace, kept_workspace
 
@@ -332,8 +333,9 @@ def worked_on_rows(heads: slice, *states: torch.Tensor) -> list[torch.Tensor]:
 
 
 def worked_on(states: torch.Tensor) -> torch.Tensor:
-    """The states, on a processor in float32 at least: most multiply matrices of narrower numbers more slowly."""
-    return full_precision(states) if states.device.type == "cpu" else states
+    """The states; on a processor without instructions for their type, which would multiply them slowly, in float32."""
+    has_instructions = states.dtype == torch.bfloat16 and multiplies_bfloat16()
+    return states if states.device.type != "cpu" or has_instructions else full_precision(states)
 
 
 def grouped_attention(

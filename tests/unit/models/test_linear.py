@@ -109,8 +109,9 @@ def test_tensors_of_other_kinds_are_multiplied(on_such_a_processor):
     ],
 )
 def test_which_processors_convolve(monkeypatch, capabilities, expected):
-    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: capabilities, raising=False)
+    monkeypatch.setattr(linear, "processor_capabilities", lambda: capabilities)
+    monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: True)
     monkeypatch.setattr(torch.backends.mkl, "is_available", lambda: True)
-    assert convolves_faster.__wrapped__() is expected
+    assert convolves_faster() is expected
     monkeypatch.setattr(torch.backends.mkl, "is_available", lambda: False)
-    assert convolves_faster.__wrapped__() is False
+    assert convolves_faster() is False

@@ -251,8 +251,10 @@ def test_a_query_in_front_of_all_it_has_chosen_gets_zeros(kernel):
 
 
 @every_kernel
+@pytest.mark.parametrize("has_instructions", [True, False], ids=["instructions", "no instructions"])
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
-def test_half_types_are_finite_and_near(dtype, kernel):
+def test_half_types_are_finite_and_near(dtype, has_instructions, kernel, monkeypatch):
+    monkeypatch.setattr(grouped_attention, "multiplies_bfloat16", lambda: has_instructions)
     key_ids = torch.tensor(DOCUMENTS["padded batch"])
     leaves = leaves_of(key_ids, dtype=dtype)
     exact = [leaf.detach().double().requires_grad_() for leaf in leaves]
