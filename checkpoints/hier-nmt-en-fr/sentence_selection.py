@@ -141,7 +141,7 @@ def score_rows(query: torch.Tensor, key: torch.Tensor, indices: torch.Tensor) ->
         torch.index_select(keys, 0, rows[some].flatten(), out=some_keys.flatten(0, 1))
         # Not as products of matrices: equal keys may get scores there that differ in the last digit.
         torch.sum(some_keys.mul_(queries[some, None]), -1, out=scores[some])
-    return scores.view(indices.shape) * query.shape[-1] ** -0.5
+    return scores.view(indices.shape).mul_(query.shape[-1] ** -0.5)
 
 
 def relevance_gradients(

@@ -14,7 +14,7 @@ from torch.nn import functional
 from .compiled_form import compiled_form
 from .precision import full_precision, outside_autocast
 from .sentence_selection import check_num_selected, relevance_of_selected, top_columns
-from .workspace import kept_workspace
+from .workspace import Workspace, kept_workspace
 
 # Levels of up to this many nodes above the leaves are scored by one product, which costs less than gathering keys.
 SMALL_LEVEL = 64
@@ -137,14 +137,16 @@ def search_tree(
     """
     batch_size, num_heads, num_queries, _ = query.shape
     size = max(CANDIDATES_AT_ONCE // max(batch_size * num_heads * 2 * t, 1), 1)
+    workspace = kept_workspace(query)
     if num_queries > size:
         parts = []
         for start in range(0, num_queries, size):
             some = slice(start, start + size)
             own = None if own_sentence_ids is None else own_sentence_ids[:, some]
-            parts.append(search_tree(query[:, :, some].contiguous(), keys, masks, t, own))
+            some_queries = query[:, :, some]
+            some_queries = workspace.take("queries of a part", *some_queries.shape).copy_(some_queries)
+            parts.append(search_tree(some_queries, keys, masks, t, own))
         return torch.cat([leaves for leaves, _ in parts], dim=2), torch.cat([kept for _, kept in parts], dim=2)
-    workspace = kept_workspace(query)
     level = start_level(masks, t)
     num_nodes = masks[level].shape[1]
     nodes = torch.arange(t, device=query.device).expand(batch_size, num_heads, num_queries, t)
@@ -157,7 +159,7 @@ def search_tree(
         exists = is_kept.repeat_interleave(2, dim=-1) & (candidates < masks[level].shape[1])
         candidates = candidates.clamp_max(masks[level].shape[1] - 1)
         exists = exists & look_up(masks[level], candidates)
-        scores = candidate_scores(query, keys[level], candidates, is_leaf=level == 0)
+        scores = candidate_scores(query, keys[level], candidates, level == 0, workspace)
         if own_sentence_ids is not None:
             # Without an own sentence this is the path of leaf -1, on which no node is.
             is_own_path = candidates == ((own_sentence_ids - 1) >> level)[:, None, :, None]
@@ -194,8 +196,12 @@ def look_up(mask: torch.Tensor, nodes: torch.Tensor) -> torch.Tensor:
     return mask.gather(1, nodes.flatten(1)).view_as(nodes)
 
 
-def candidate_scores(query: torch.Tensor, keys: torch.Tensor, candidates: torch.Tensor, is_leaf: bool) -> torch.Tensor:
+def candidate_scores(
+    query: torch.Tensor, keys: torch.Tensor, candidates: torch.Tensor, is_leaf: bool, workspace: Workspace
+) -> torch.Tensor:
     """Relevance [B, H, Q, C] of the candidate nodes [B, H, Q, C] of a level with keys [B, H, N_l, E]."""
-    if keys.shape[2] <= SMALL_LEVEL and not is_leaf:
-        return (query @ keys.transpose(2, 3)).gather(-1, candidates) * query.shape[-1] ** -0.5
-    return relevance_of_selected(query, keys, candidates)
+    if keys.shape[2] > SMALL_LEVEL or is_leaf:
+        return relevance_of_selected(query, keys, candidates)
+    products = workspace.take("products", *query.shape[:3], keys.shape[2])
+    torch.bmm(query.flatten(0, 1), keys.flatten(0, 1).transpose(1, 2), out=products.flatten(0, 1))
+    return products.gather(-1, candidates).mul_(query.shape[-1] ** -0.5)
