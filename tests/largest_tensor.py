@@ -32,7 +32,10 @@ class LargestTensor(TorchDispatchMode):
         result = func(*args, **(kwargs or {}))
         for tensor in tree_leaves(result):
             if isinstance(tensor, torch.Tensor):
-                self.numbers = max(self.numbers, tensor.untyped_storage().nbytes() // tensor.element_size())
+                # A sparse matrix holds tensors that were made before, and has no memory of its own.
+                is_dense = tensor.layout == torch.strided
+                num_bytes = tensor.untyped_storage().nbytes() if is_dense else 0
+                self.numbers = max(self.numbers, num_bytes // tensor.element_size())
         return result
 
 

@@ -6,7 +6,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from .processor import processor_capabilities
+from .processor import processor_capabilities, runs_eagerly_on_processor
 
 # A convolution over fewer rows may take longer than a product.
 MIN_CONVOLVED_ROWS = 256
@@ -36,13 +36,10 @@ class Linear(nn.Linear):
 
 def is_convolved(input: torch.Tensor, weight: torch.Tensor) -> bool:
     """Whether `Linear` convolves this input: many rows of plain float32 tensors on such a processor, run eagerly."""
-    if torch.compiler.is_compiling() or torch.jit.is_tracing():  # type: ignore[attr-defined]
-        return False
     return (
-        input.numel() >= MIN_CONVOLVED_ROWS * weight.shape[1]
-        and input.device.type == "cpu"
+        runs_eagerly_on_processor(input, weight)
+        and input.numel() >= MIN_CONVOLVED_ROWS * weight.shape[1]
         and input.dtype == weight.dtype == torch.float32
-        and all(type(states) in (torch.Tensor, nn.Parameter) for states in (input, weight))
         and not torch.is_autocast_enabled("cpu")
         and convolves_faster()
     )

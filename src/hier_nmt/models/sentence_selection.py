@@ -5,7 +5,9 @@
 Dimensions: B batch, N sentences, t sentences kept, H heads, Q queries, E head width.
 """
 
+import functools
 import math
+import warnings
 from typing import NamedTuple
 
 import torch
@@ -13,13 +15,14 @@ from torch.nn import functional
 
 from .compiled_form import compiled_form
 from .precision import full_precision, outside_autocast
+from .processor import runs_eagerly_on_processor
 from .sentence_blocks import narrowed
 from .workspace import Workspace, kept_workspace
 
 # Scores held at one time by the search among all sentences.
 SCORES_AT_ONCE = 2**22
-# Numbers of keys that are gathered at one time, few enough for the processor's cache.
-NUMBERS_AT_ONCE = 2**19
+# Numbers of keys that are gathered at one time.
+NUMBERS_AT_ONCE = 2**22
 # From so many sentences on, groups of them are compared by their best before single ones are.
 MIN_GROUPED_SENTENCES = 256
 # So few scores are sorted, which takes fewer operations than finding maxima of integers.
@@ -129,19 +132,36 @@ def relevance_of_selected(query: torch.Tensor, key: torch.Tensor, indices: torch
 
 def score_rows(query: torch.Tensor, key: torch.Tensor, indices: torch.Tensor) -> torch.Tensor:
     """`relevance_of_selected` without gradients."""
-    if indices.shape[-1] >= DENSE_SHARE * key.shape[2]:
-        return (query @ key.transpose(2, 3)).gather(-1, indices) * query.shape[-1] ** -0.5
+    scale = query.shape[-1] ** -0.5
+    # A sparse matrix cannot have more numbers than places.
+    is_sampled = runs_eagerly_on_processor(query, key, indices) and indices.shape[-1] <= key.shape[2]
+    if not is_sampled and indices.shape[-1] >= DENSE_SHARE * key.shape[2]:
+        return (query @ key.transpose(2, 3)).gather(-1, indices) * scale
     rows, keys, queries = key_rows(indices, key.shape[2]), key.flatten(0, 2), query.flatten(0, 2)
+    if is_sampled:
+        return sampled_products(queries, keys, rows).mul_(scale).view(indices.shape)
     size = max(NUMBERS_AT_ONCE // (rows.shape[1] * key.shape[-1]), 1)
-    workspace = kept_workspace(key)
-    scores = key.new_empty(rows.shape)
-    for start in range(0, len(rows), size):
-        some = slice(start, start + size)
-        some_keys = workspace.take("gathered", *rows[some].shape, key.shape[-1])
-        torch.index_select(keys, 0, rows[some].flatten(), out=some_keys.flatten(0, 1))
-        # Not as products of matrices: equal keys may get scores there that differ in the last digit.
-        torch.sum(some_keys.mul_(queries[some, None]), -1, out=scores[some])
-    return scores.view(indices.shape).mul_(query.shape[-1] ** -0.5)
+    # Not as products of matrices: equal keys may get scores there that differ in the last digit.
+    parts = zip(rows.split(size), queries.split(size), strict=True)
+    scores = torch.cat([(keys[few] * some_queries[:, None]).sum(-1) for few, some_queries in parts])
+    return scores.view(indices.shape) * scale
+
+
+def sampled_products(queries: torch.Tensor, keys: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
+    """Products [R, C] of each of the queries [R, E] with its own keys, those that `rows` [R, C] names of all [K, E]."""
+    announce_sparse_tensors()
+    starts = torch.arange(0, rows.numel() + 1, rows.shape[1])
+    zeros = queries.new_zeros(rows.numel())
+    size = len(queries), len(keys)
+    products = torch.sparse_csr_tensor(starts, rows.flatten(), zeros, size, check_invariants=False)
+    return torch.sparse.sampled_addmm(products, queries, keys.t(), out=products).values().view(rows.shape)
+
+
+@functools.cache
+def announce_sparse_tensors() -> None:
+    """Makes a first sparse tensor, with which PyTorch says once that these are new, and nobody hears it."""
+    with warnings.catch_warnings(action="ignore"):
+        torch.sparse_csr_tensor([0, 0], [], [], (1, 1), check_invariants=False)
 
 
 def relevance_gradients(

@@ -11,7 +11,7 @@ from largest_tensor import LargestTensor
 from references import scores_by_sentence, traverse_tree_reference
 from tiny_models import tiny_config
 
-from hier_nmt.models import sentence_tree
+from hier_nmt.models import sentence_selection, sentence_tree
 from hier_nmt.models.sentence_encoder import PairMerge
 from hier_nmt.models.sentence_tree import build_sentence_tree, traverse_tree
 
@@ -285,21 +285,22 @@ def test_half_types_are_scored_in_float32():
     torch.testing.assert_close(found, traverse_tree(query.float(), [level.float() for level in keys], masks, 2))
 
 
-def test_a_query_scores_no_more_than_twice_t_nodes_of_a_large_level(monkeypatch):
+def test_a_query_scores_no_more_than_twice_t_nodes_of_a_level(monkeypatch):
     num_sentences, num_queries, t, width = 3000, 200, 3, 4
     scored = []
-    original = sentence_tree.relevance_of_selected
+    original = sentence_selection.score_rows
 
     def counting(query, key, indices):
         scored.append((key.shape[2], indices.shape[-1]))
         return original(query, key, indices)
 
-    monkeypatch.setattr(sentence_tree, "relevance_of_selected", counting)
+    for module in (sentence_tree, sentence_selection):
+        monkeypatch.setattr(module, "score_rows", counting)
     query, keys, masks = random_walk(torch.ones(1, num_sentences).bool(), num_queries, num_heads=1, width=width)
     with LargestTensor() as largest:
         scores = traverse_tree(query, keys, masks, t)[1]
         scores.sum().backward()
-    sizes = [some.shape[1] for some in masks if some.shape[1] > sentence_tree.SMALL_LEVEL]
+    sizes = [some.shape[1] for some in masks if some.shape[1] > t]
     # Both children of each kept node on the way down; at its end once more the t leaves, for their scores.
     assert scored == [*[(size, 2 * t) for size in reversed(sizes)], (num_sentences, t)]
     assert largest.numbers <= 2 * width * num_sentences < num_queries * num_sentences / 10
