@@ -5,21 +5,26 @@
 Dimensions: B batch, N sentences, t sentences kept, H heads, Q queries, E head width.
 """
 
+import functools
 import math
+import warnings
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import torch
 from torch.nn import functional
 
 from .compiled_form import compiled_form
+from .linear import convolved, is_convolved
 from .precision import full_precision, outside_autocast
+from .processor import runs_eagerly_on_processor
 from .sentence_blocks import narrowed
 from .workspace import Workspace, kept_workspace
 
 # Scores held at one time by the search among all sentences.
 SCORES_AT_ONCE = 2**22
-# Numbers of keys that are gathered at one time, few enough for the processor's cache.
-NUMBERS_AT_ONCE = 2**19
+# Numbers of keys that are gathered at one time.
+NUMBERS_AT_ONCE = 2**22
 # From so many sentences on, groups of them are compared by their best before single ones are.
 MIN_GROUPED_SENTENCES = 256
 # So few scores are sorted, which takes fewer operations than finding maxima of integers.
@@ -129,19 +134,36 @@ def relevance_of_selected(query: torch.Tensor, key: torch.Tensor, indices: torch
 
 def score_rows(query: torch.Tensor, key: torch.Tensor, indices: torch.Tensor) -> torch.Tensor:
     """`relevance_of_selected` without gradients."""
-    if indices.shape[-1] >= DENSE_SHARE * key.shape[2]:
-        return (query @ key.transpose(2, 3)).gather(-1, indices) * query.shape[-1] ** -0.5
+    scale = query.shape[-1] ** -0.5
+    # A sparse matrix cannot have more numbers than places.
+    is_sampled = runs_eagerly_on_processor(query, key, indices) and indices.shape[-1] <= key.shape[2]
+    if not is_sampled and indices.shape[-1] >= DENSE_SHARE * key.shape[2]:
+        return (query @ key.transpose(2, 3)).gather(-1, indices) * scale
     rows, keys, queries = key_rows(indices, key.shape[2]), key.flatten(0, 2), query.flatten(0, 2)
+    if is_sampled:
+        return sampled_products(queries, keys, rows).mul_(scale).view(indices.shape)
     size = max(NUMBERS_AT_ONCE // (rows.shape[1] * key.shape[-1]), 1)
-    workspace = kept_workspace(key)
-    scores = key.new_empty(rows.shape)
-    for start in range(0, len(rows), size):
-        some = slice(start, start + size)
-        some_keys = workspace.take("gathered", *rows[some].shape, key.shape[-1])
-        torch.index_select(keys, 0, rows[some].flatten(), out=some_keys.flatten(0, 1))
-        # Not as products of matrices: equal keys may get scores there that differ in the last digit.
-        torch.sum(some_keys.mul_(queries[some, None]), -1, out=scores[some])
-    return scores.view(indices.shape).mul_(query.shape[-1] ** -0.5)
+    # Not as products of matrices: equal keys may get scores there that differ in the last digit.
+    parts = zip(rows.split(size), queries.split(size), strict=True)
+    scores = torch.cat([(keys[few] * some_queries[:, None]).sum(-1) for few, some_queries in parts])
+    return scores.view(indices.shape) * scale
+
+
+def sampled_products(queries: torch.Tensor, keys: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
+    """Products [R, C] of each of the queries [R, E] with its own keys, those that `rows` [R, C] names of all [K, E]."""
+    announce_sparse_tensors()
+    starts = torch.arange(0, rows.numel() + 1, rows.shape[1])
+    zeros = queries.new_zeros(rows.numel())
+    size = len(queries), len(keys)
+    products = torch.sparse_csr_tensor(starts, rows.flatten(), zeros, size, check_invariants=False)
+    return torch.sparse.sampled_addmm(products, queries, keys.t(), out=products).values().view(rows.shape)
+
+
+@functools.cache
+def announce_sparse_tensors() -> None:
+    """Makes a first sparse tensor, with which PyTorch says once that these are new, and nobody hears it."""
+    with warnings.catch_warnings(action="ignore"):
+        torch.sparse_csr_tensor([0, 0], [], [], (1, 1), check_invariants=False)
 
 
 def relevance_gradients(
@@ -225,29 +247,51 @@ def search_all(
     is_no_number = key.isnan().any(-1) & sentence_mask[:, None]
     key = key.masked_fill((is_no_number | ~sentence_mask[:, None])[..., None], 0.0)
     columns = Columns.of(key.shape[2], t, query)
-    size = max(SCORES_AT_ONCE // max(key.shape[:2].numel() * len(columns.sentences), 1), 1)
-    may_choose = columns.arrange(sentence_mask, 1)[:, None]
-    keys = columns.arrange(key, 2).flatten(0, 1).transpose(1, 2)  # [B H, E, columns]
-    limits = query.new_zeros(*key.shape[:2], keys.shape[2]).masked_fill_(~may_choose, -torch.inf)
+    keys = columns.arrange(key, 2)
+    limits = keys.new_zeros(keys.shape[:3]).masked_fill_(~columns.arrange(sentence_mask, 1)[:, None], -torch.inf)
     # What is no number is chosen before all others.
-    limits = limits.masked_fill_(columns.arrange(is_no_number, 2), torch.inf).flatten(0, 1)
+    limits = limits.masked_fill_(columns.arrange(is_no_number, 2), torch.inf)
     workspace = kept_workspace(query)
     best = query.new_full((*query.shape[:3], t), -torch.inf)
     indices = torch.zeros(best.shape, dtype=torch.int64, device=query.device)
     num_found = min(t, len(columns.sentences))
-    for start in range(0, query.shape[2], size):
-        some = slice(start, start + size)
-        some_queries = query[:, :, some].flatten(0, 1)
-        scores = workspace.take("scores", *some_queries.shape[:2], keys.shape[2])
-        # Added in the product, which also turns negative zeros into zeros, as `top_columns` asks for.
-        scores.copy_(limits[:, None])
-        scores = scores.baddbmm_(some_queries, keys).unflatten(0, key.shape[:2])
-        own = None if own_sentence_ids is None else own_sentence_ids[:, some]
-        choosable = None if num_choosable is None else num_choosable[:, some]
+    for documents, heads, some in parts_of_search(query, keys):
+        here = documents, heads
+        scores = limited_products(query[*here, some], keys[here], limits[here], workspace)
+        own = None if own_sentence_ids is None else own_sentence_ids[documents, some]
+        choosable = None if num_choosable is None else num_choosable[documents, some]
         found = select_allowed(scores, num_found, columns, own, choosable, workspace)
-        indices[:, :, some, :num_found], best[:, :, some, :num_found] = found
+        indices[*here, some, :num_found], best[*here, some, :num_found] = found
     # Keys that are scaled before would make products that are equal differ by a rounding.
     return indices, (best * query.shape[-1] ** -0.5).masked_fill_(best == torch.inf, torch.nan)
+
+
+def parts_of_search(query: torch.Tensor, key: torch.Tensor) -> Iterator[tuple[slice, slice, slice]]:
+    """The documents, heads and queries [B, H, Q, E] for which scores of all keys [B, H, N, E] are held at one time."""
+    (batch_size, num_heads, num_queries, _), num_keys = query.shape, key.shape[2]
+    parts = [(slice(None), slice(None))]
+    size = SCORES_AT_ONCE // max(batch_size * num_heads * num_keys, 1)
+    if num_queries * num_keys >= SCORES_AT_ONCE // 8 and is_convolved(query, key):
+        # A convolution is of one head, and faster where its products stay in the processor's cache.
+        parts = [(slice(b, b + 1), slice(h, h + 1)) for b in range(batch_size) for h in range(num_heads)]
+        size = SCORES_AT_ONCE // 2 // num_keys
+    for documents, heads in parts:
+        for start in range(0, num_queries, max(size, 1)):
+            yield documents, heads, slice(start, start + max(size, 1))
+
+
+def limited_products(
+    queries: torch.Tensor, keys: torch.Tensor, limits: torch.Tensor, workspace: Workspace
+) -> torch.Tensor:
+    """Products [B, H, Q, N] of queries [B, H, Q, E] and keys [B, H, N, E], plus limits [B, H, N].
+
+    A zero that is added makes negative zeros positive, as `top_columns` asks for.
+    """
+    if queries.shape[:2].numel() == 1 and is_convolved(queries, keys):
+        return convolved(queries[0, 0], keys[0, 0], limits[0, 0])[None, None]
+    scores = workspace.take("scores", *queries.shape[:3], keys.shape[2]).copy_(limits[:, :, None])
+    scores.flatten(0, 1).baddbmm_(queries.flatten(0, 1), keys.flatten(0, 1).transpose(1, 2))
+    return scores
 
 
 class Columns(NamedTuple):

@@ -13,11 +13,9 @@ from torch.nn import functional
 
 from .compiled_form import compiled_form
 from .precision import full_precision, outside_autocast
-from .sentence_selection import check_num_selected, relevance_of_selected, top_columns
-from .workspace import Workspace, kept_workspace
+from .sentence_selection import check_num_selected, relevance_of_selected, score_rows, top_columns
+from .workspace import kept_workspace
 
-# Levels of up to this many nodes above the leaves are scored by one product, which costs less than gathering keys.
-SMALL_LEVEL = 64
 # Candidates of a level that are compared at one time, few enough for the processor's cache.
 CANDIDATES_AT_ONCE = 2**18
 
@@ -88,8 +86,7 @@ def traverse_tree(
     """The t sentences that a walk from the root finds, and their cumulative scores (Trankova et al. 2024, 3.3.2).
 
     c(root) = r(root), c(child) = c(parent) + r(child) with r = query . key / sqrt(E); on each level the t best
-    children of kept nodes are kept, of equal ones the first. Each query costs O(t log N) scores: levels of up to
-    SMALL_LEVEL nodes are scored whole, which takes less time, and below them the children of kept nodes alone.
+    children of kept nodes are kept, of equal ones the first. Each query costs O(t log N) scores.
 
     Args:
         query: [B, H, Q, E].
@@ -159,7 +156,7 @@ def search_tree(
         exists = is_kept.repeat_interleave(2, dim=-1) & (candidates < masks[level].shape[1])
         candidates = candidates.clamp_max(masks[level].shape[1] - 1)
         exists = exists & look_up(masks[level], candidates)
-        scores = candidate_scores(query, keys[level], candidates, level == 0, workspace)
+        scores = score_rows(query, keys[level], candidates)
         if own_sentence_ids is not None:
             # Without an own sentence this is the path of leaf -1, on which no node is.
             is_own_path = candidates == ((own_sentence_ids - 1) >> level)[:, None, :, None]
@@ -194,14 +191,3 @@ def in_order(nodes: torch.Tensor, is_kept: torch.Tensor) -> tuple[torch.Tensor, 
 def look_up(mask: torch.Tensor, nodes: torch.Tensor) -> torch.Tensor:
     """Which of the nodes [B, H, Q, C] the mask [B, N_l] holds."""
     return mask.gather(1, nodes.flatten(1)).view_as(nodes)
-
-
-def candidate_scores(
-    query: torch.Tensor, keys: torch.Tensor, candidates: torch.Tensor, is_leaf: bool, workspace: Workspace
-) -> torch.Tensor:
-    """Relevance [B, H, Q, C] of the candidate nodes [B, H, Q, C] of a level with keys [B, H, N_l, E]."""
-    if keys.shape[2] > SMALL_LEVEL or is_leaf:
-        return relevance_of_selected(query, keys, candidates)
-    products = workspace.take("products", *query.shape[:3], keys.shape[2])
-    torch.bmm(query.flatten(0, 1), keys.flatten(0, 1).transpose(1, 2), out=products.flatten(0, 1))
-    return products.gather(-1, candidates).mul_(query.shape[-1] ** -0.5)

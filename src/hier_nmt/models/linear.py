@@ -23,22 +23,31 @@ class Linear(nn.Linear):
         """Maps [..., in_features] to [..., out_features]."""
         if not is_convolved(input, self.weight):
             return super().forward(input)
-        rows = input.reshape(-1, self.in_features)
-        num_rows = len(rows)
-        # A number of rows that is new takes milliseconds to prepare for, so there are 16 from a power of 2 to the next.
-        num_missing = -num_rows % (1 << num_rows.bit_length() - 5)
-        if num_missing:
-            rows = functional.pad(rows, (0, 0, 0, num_missing))
-        # [1, D, 1, rows] with neighbouring numbers in dimension 1, which is how oneDNN convolves fastest.
-        mapped = functional.conv2d(rows[None, None].permute(0, 3, 1, 2), self.weight[:, :, None, None], self.bias)
-        return mapped.permute(0, 2, 3, 1)[0, 0, :num_rows].view(*input.shape[:-1], self.out_features)
+        return convolved(input.reshape(-1, self.in_features), self.weight, self.bias).view(
+            *input.shape[:-1], self.out_features
+        )
+
+
+def convolved(rows: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
+    """The linear map [R, D] -> [R, D'] with weight [D', D] and bias [D'] as a convolution."""
+    num_rows = len(rows)
+    # A number of rows that is new takes milliseconds to prepare for, so there are 16 from a power of 2 to the next.
+    num_missing = -num_rows % (1 << num_rows.bit_length() - 5)
+    if num_missing:
+        rows = functional.pad(rows, (0, 0, 0, num_missing))
+    # [1, D, 1, rows] with neighbouring numbers in dimension 1, which is how oneDNN convolves fastest.
+    mapped = functional.conv2d(rows[None, None].permute(0, 3, 1, 2), weight[:, :, None, None], bias)
+    return mapped.permute(0, 2, 3, 1)[0, 0, :num_rows]
 
 
 def is_convolved(input: torch.Tensor, weight: torch.Tensor) -> bool:
-    """Whether `Linear` convolves this input: many rows of plain float32 tensors on such a processor, run eagerly."""
+    """Whether rows of the input [..., D] are mapped by the weight [..., D', D] as a convolution.
+
+    That is where many of them are plain float32 tensors on such a processor, run eagerly.
+    """
     return (
         runs_eagerly_on_processor(input, weight)
-        and input.numel() >= MIN_CONVOLVED_ROWS * weight.shape[1]
+        and input.numel() >= MIN_CONVOLVED_ROWS * weight.shape[-1]
         and input.dtype == weight.dtype == torch.float32
         and not torch.is_autocast_enabled("cpu")
         and convolves_faster()

@@ -8,12 +8,14 @@ Dimensions: B batch, N sentences, t sentences kept, H heads, Q queries, E head w
 import functools
 import math
 import warnings
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import torch
 from torch.nn import functional
 
 from .compiled_form import compiled_form
+from .linear import convolved, is_convolved
 from .precision import full_precision, outside_autocast
 from .processor import runs_eagerly_on_processor
 from .sentence_blocks import narrowed
@@ -245,29 +247,51 @@ def search_all(
     is_no_number = key.isnan().any(-1) & sentence_mask[:, None]
     key = key.masked_fill((is_no_number | ~sentence_mask[:, None])[..., None], 0.0)
     columns = Columns.of(key.shape[2], t, query)
-    size = max(SCORES_AT_ONCE // max(key.shape[:2].numel() * len(columns.sentences), 1), 1)
-    may_choose = columns.arrange(sentence_mask, 1)[:, None]
-    keys = columns.arrange(key, 2).flatten(0, 1).transpose(1, 2)  # [B H, E, columns]
-    limits = query.new_zeros(*key.shape[:2], keys.shape[2]).masked_fill_(~may_choose, -torch.inf)
+    keys = columns.arrange(key, 2)
+    limits = keys.new_zeros(keys.shape[:3]).masked_fill_(~columns.arrange(sentence_mask, 1)[:, None], -torch.inf)
     # What is no number is chosen before all others.
-    limits = limits.masked_fill_(columns.arrange(is_no_number, 2), torch.inf).flatten(0, 1)
+    limits = limits.masked_fill_(columns.arrange(is_no_number, 2), torch.inf)
     workspace = kept_workspace(query)
     best = query.new_full((*query.shape[:3], t), -torch.inf)
     indices = torch.zeros(best.shape, dtype=torch.int64, device=query.device)
     num_found = min(t, len(columns.sentences))
-    for start in range(0, query.shape[2], size):
-        some = slice(start, start + size)
-        some_queries = query[:, :, some].flatten(0, 1)
-        scores = workspace.take("scores", *some_queries.shape[:2], keys.shape[2])
-        # Added in the product, which also turns negative zeros into zeros, as `top_columns` asks for.
-        scores.copy_(limits[:, None])
-        scores = scores.baddbmm_(some_queries, keys).unflatten(0, key.shape[:2])
-        own = None if own_sentence_ids is None else own_sentence_ids[:, some]
-        choosable = None if num_choosable is None else num_choosable[:, some]
+    for documents, heads, some in parts_of_search(query, keys):
+        here = documents, heads
+        scores = limited_products(query[*here, some], keys[here], limits[here], workspace)
+        own = None if own_sentence_ids is None else own_sentence_ids[documents, some]
+        choosable = None if num_choosable is None else num_choosable[documents, some]
         found = select_allowed(scores, num_found, columns, own, choosable, workspace)
-        indices[:, :, some, :num_found], best[:, :, some, :num_found] = found
+        indices[*here, some, :num_found], best[*here, some, :num_found] = found
     # Keys that are scaled before would make products that are equal differ by a rounding.
     return indices, (best * query.shape[-1] ** -0.5).masked_fill_(best == torch.inf, torch.nan)
+
+
+def parts_of_search(query: torch.Tensor, key: torch.Tensor) -> Iterator[tuple[slice, slice, slice]]:
+    """The documents, heads and queries [B, H, Q, E] for which scores of all keys [B, H, N, E] are held at one time."""
+    (batch_size, num_heads, num_queries, _), num_keys = query.shape, key.shape[2]
+    parts = [(slice(None), slice(None))]
+    size = SCORES_AT_ONCE // max(batch_size * num_heads * num_keys, 1)
+    if num_queries * num_keys >= SCORES_AT_ONCE // 8 and is_convolved(query, key):
+        # A convolution is of one head, and faster where its products stay in the processor's cache.
+        parts = [(slice(b, b + 1), slice(h, h + 1)) for b in range(batch_size) for h in range(num_heads)]
+        size = SCORES_AT_ONCE // 2 // num_keys
+    for documents, heads in parts:
+        for start in range(0, num_queries, max(size, 1)):
+            yield documents, heads, slice(start, start + max(size, 1))
+
+
+def limited_products(
+    queries: torch.Tensor, keys: torch.Tensor, limits: torch.Tensor, workspace: Workspace
+) -> torch.Tensor:
+    """Products [B, H, Q, N] of queries [B, H, Q, E] and keys [B, H, N, E], plus limits [B, H, N].
+
+    A zero that is added makes negative zeros positive, as `top_columns` asks for.
+    """
+    if queries.shape[:2].numel() == 1 and is_convolved(queries, keys):
+        return convolved(queries[0, 0], keys[0, 0], limits[0, 0])[None, None]
+    scores = workspace.take("scores", *queries.shape[:3], keys.shape[2]).copy_(limits[:, :, None])
+    scores.flatten(0, 1).baddbmm_(queries.flatten(0, 1), keys.flatten(0, 1).transpose(1, 2))
+    return scores
 
 
 class Columns(NamedTuple):

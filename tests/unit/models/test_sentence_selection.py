@@ -9,7 +9,7 @@ import torch
 from largest_tensor import LargestTensor
 from references import scores_by_sentence, select_by_relevance_reference
 
-from hier_nmt.models import sentence_selection
+from hier_nmt.models import linear, sentence_selection
 from hier_nmt.models.sentence_selection import keep_top_t, select_by_relevance, select_top_sentences
 from hier_nmt.models.sentence_tree import traverse_tree
 
@@ -263,6 +263,34 @@ def test_a_choice_made_in_parts_equals_the_choice_made_at_once(monkeypatch):
     whole = select_by_relevance(query, key, MASK, 2, **options)
     monkeypatch.setattr(sentence_selection, "SCORES_AT_ONCE", 100)
     torch.testing.assert_close(select_by_relevance(query, key, MASK, 2, **options), whole)
+
+
+# 300 sentences are padded to 304, whole groups.
+@pytest.mark.parametrize(("num_sentences", "queries_at_once"), [(33, 300), (300, 296)])
+def test_a_choice_by_convolutions_equals_the_choice_by_products(monkeypatch, num_sentences, queries_at_once):
+    monkeypatch.setattr(linear, "convolves_faster", lambda: False)
+    generator = torch.Generator().manual_seed(3)
+    # Products of whole numbers are exact, and often equal.
+    query, key = (torch.randint(-2, 3, (2, 3, some, 5), generator=generator).float() for some in (700, num_sentences))
+    key[1, 2, 7] = torch.nan
+    mask = torch.rand(2, num_sentences, generator=generator) < 0.8
+    numbers = torch.randint(1, num_sentences + 1, (2, 700), generator=generator)
+    options = {"own_sentence_ids": numbers, "num_choosable": numbers.flip(1)}
+    shapes, convolve = [], sentence_selection.convolved
+    monkeypatch.setattr(
+        sentence_selection, "convolved", lambda *args: shapes.append(tuple(map(len, args))) or convolve(*args)
+    )
+    for given in ({}, options):
+        products = select_by_relevance(query, key, mask, 4, **given)
+        assert not shapes
+        monkeypatch.setattr(linear, "convolves_faster", lambda: True)
+        monkeypatch.setattr(sentence_selection, "SCORES_AT_ONCE", 2 * 300 * num_sentences)
+        torch.testing.assert_close(select_by_relevance(query, key, mask, 4, **given), products, equal_nan=True)
+        # Two whole parts of each head, and few queries that are left.
+        assert {num_queries for num_queries, *_ in shapes} == {queries_at_once}
+        assert len(shapes) == 2 * 2 * 3
+        monkeypatch.setattr(linear, "convolves_faster", lambda: False)
+        shapes.clear()
 
 
 def test_no_tensor_holds_the_scores_of_all_queries_and_sentences(monkeypatch):
