@@ -32,9 +32,7 @@ class LargestTensor(TorchDispatchMode):
         result = func(*args, **(kwargs or {}))
         for tensor in tree_leaves(result):
             if isinstance(tensor, torch.Tensor):
-                # A sparse matrix holds tensors that were made before, and has no memory of its own.
-                is_dense = tensor.layout == torch.strided
-                num_bytes = tensor.untyped_storage().nbytes() if is_dense else 0
+                num_bytes = sum(storage.nbytes() for storage in storages(tensor))
                 self.numbers = max(self.numbers, num_bytes // tensor.element_size())
         return result
 
@@ -71,5 +69,9 @@ class LiveNumbers(TorchDispatchMode):
 
 
 def storages(tree: Any) -> list[torch.UntypedStorage]:
-    """The memory behind the tensors in a nest of containers."""
-    return [leaf.untyped_storage() for leaf in tree_leaves(tree) if isinstance(leaf, torch.Tensor)]
+    """The memory behind the tensors in a nest of containers.
+
+    Sparse matrices have none of their own: they hold tensors that were made before.
+    """
+    tensors = [leaf for leaf in tree_leaves(tree) if isinstance(leaf, torch.Tensor)]
+    return [tensor.untyped_storage() for tensor in tensors if tensor.layout == torch.strided]
