@@ -152,7 +152,7 @@ def score_rows(query: torch.Tensor, key: torch.Tensor, indices: torch.Tensor) ->
 def sampled_products(queries: torch.Tensor, keys: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
     """Products [R, C] of each of the queries [R, E] with its own keys, those that `rows` [R, C] names of all [K, E]."""
     announce_sparse_tensors()
-    starts = torch.arange(0, rows.numel() + 1, rows.shape[1])
+    starts = torch.arange(0, rows.numel() + 1, rows.shape[1], device=rows.device)
     zeros = queries.new_zeros(rows.numel())
     size = len(queries), len(keys)
     products = torch.sparse_csr_tensor(starts, rows.flatten(), zeros, size, check_invariants=False)
@@ -163,7 +163,7 @@ def sampled_products(queries: torch.Tensor, keys: torch.Tensor, rows: torch.Tens
 def announce_sparse_tensors() -> None:
     """Makes a first sparse tensor, with which PyTorch says once that these are new, and nobody hears it."""
     with warnings.catch_warnings(action="ignore"):
-        torch.sparse_csr_tensor([0, 0], [], [], (1, 1), check_invariants=False)
+        torch.sparse_csr_tensor([0, 0], [], [], (1, 1), check_invariants=False, device="cpu")
 
 
 def relevance_gradients(
