@@ -15,7 +15,7 @@ import torch
 from torch.nn import functional
 
 from .compiled_form import compiled_form
-from .linear import convolved, is_convolved
+from .linear import can_be_convolved, convolved, is_convolved
 from .precision import full_precision, outside_autocast
 from .processor import runs_eagerly_on_processor
 from .sentence_blocks import narrowed
@@ -242,22 +242,25 @@ def search_all(
     num_choosable: torch.Tensor | None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Indices and scores [B, H, Q, t] of `select_by_relevance`, whose arguments these are."""
-    query, key = full_precision(query), full_precision(key)
+    key = full_precision(key)
     # Minus infinity added to a product that is no number would not take it away, and a maximum might miss it.
     is_no_number = key.isnan().any(-1) & sentence_mask[:, None]
     key = key.masked_fill((is_no_number | ~sentence_mask[:, None])[..., None], 0.0)
-    columns = Columns.of(key.shape[2], t, query)
+    columns = Columns.of(key.shape[2], t, key)
     keys = columns.arrange(key, 2)
     limits = keys.new_zeros(keys.shape[:3]).masked_fill_(~columns.arrange(sentence_mask, 1)[:, None], -torch.inf)
     # What is no number is chosen before all others.
     limits = limits.masked_fill_(columns.arrange(is_no_number, 2), torch.inf)
-    workspace = kept_workspace(query)
-    best = query.new_full((*query.shape[:3], t), -torch.inf)
+    workspace = kept_workspace(key)
+    best = key.new_full((*query.shape[:3], t), -torch.inf)
     indices = torch.zeros(best.shape, dtype=torch.int64, device=query.device)
     num_found = min(t, len(columns.sentences))
     for documents, heads, some in parts_of_search(query, keys):
         here = documents, heads
-        scores = limited_products(query[*here, some], keys[here], limits[here], workspace)
+        some_queries = query[*here, some]
+        if query.dtype != key.dtype:
+            some_queries = workspace.take("queries of a part", *some_queries.shape).copy_(some_queries)
+        scores = limited_products(some_queries, keys[here], limits[here], workspace)
         own = None if own_sentence_ids is None else own_sentence_ids[documents, some]
         choosable = None if num_choosable is None else num_choosable[documents, some]
         found = select_allowed(scores, num_found, columns, own, choosable, workspace)
@@ -271,7 +274,7 @@ def parts_of_search(query: torch.Tensor, key: torch.Tensor) -> Iterator[tuple[sl
     (batch_size, num_heads, num_queries, _), num_keys = query.shape, key.shape[2]
     parts = [(slice(None), slice(None))]
     size = SCORES_AT_ONCE // max(batch_size * num_heads * num_keys, 1)
-    if num_queries * num_keys >= SCORES_AT_ONCE // 8 and is_convolved(query, key):
+    if num_queries * num_keys >= SCORES_AT_ONCE // 8 and can_be_convolved(key):
         # A convolution is of one head, and faster where its products stay in the processor's cache.
         parts = [(slice(b, b + 1), slice(h, h + 1)) for b in range(batch_size) for h in range(num_heads)]
         size = SCORES_AT_ONCE // 2 // num_keys
@@ -308,14 +311,14 @@ class Columns(NamedTuple):
     group_size: int
 
     @classmethod
-    def of(cls, num_sentences: int, t: int, query: torch.Tensor) -> "Columns":
-        """The columns for N sentences of which t are to be found for queries like these."""
+    def of(cls, num_sentences: int, t: int, key: torch.Tensor) -> "Columns":
+        """The columns for N sentences of which t are to be found, for scores of the type and device of these keys."""
         # As many groups as members of t groups.
         group_size = 2 ** round(math.log2(max(num_sentences / t, 1)) / 2)
-        if num_sentences < MIN_GROUPED_SENTENCES or query.dtype != torch.float32 or query.device.type != "cpu":
+        if num_sentences < MIN_GROUPED_SENTENCES or key.dtype != torch.float32 or key.device.type != "cpu":
             group_size = 1
         num_groups = -(-num_sentences // group_size)
-        numbers = torch.arange(num_groups * group_size, device=query.device)
+        numbers = torch.arange(num_groups * group_size, device=key.device)
         return cls(numbers.view(num_groups, group_size).t().flatten(), group_size)
 
     def arrange(self, states: torch.Tensor, dim: int) -> torch.Tensor:
