@@ -41,8 +41,8 @@ def convolved(rows: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | Non
 
 
 def is_convolved(input: torch.Tensor, weight: torch.Tensor) -> bool:
-    """Whether the rows of the input [..., D] are mapped by the weight [D', D] as a convolution: many, where they can be."""
-    return input.numel() >= MIN_CONVOLVED_ROWS * weight.shape[-1] and can_be_convolved(input, weight)
+    """Whether rows of the input [..., D] are mapped by the weight [D', D] as a convolution: many, where they can be."""
+    return can_be_convolved(input, weight) and input.numel() >= MIN_CONVOLVED_ROWS * weight.shape[-1]
 
 
 def can_be_convolved(*states: torch.Tensor) -> bool:
