@@ -26,3 +26,10 @@ def runs_eagerly_on_processor(*tensors: torch.Tensor) -> bool:
 def multiplies_bfloat16() -> bool:
     """Whether the processor has instructions that multiply numbers in bfloat16."""
     return bool(processor_capabilities().get("avx512_bf16"))
+
+
+def multiplies_512_bits() -> bool:
+    """Whether an AMD processor multiplies 512 bits at once, as from Zen 5 on; Zen 4 takes them in two halves."""
+    capabilities = processor_capabilities()
+    # Instructions that came with Zen 5, of which a virtual machine may hide one.
+    return bool(capabilities.get("avx_vnni") or capabilities.get("avx512_vp2intersect"))

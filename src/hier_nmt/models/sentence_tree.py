@@ -163,7 +163,7 @@ def search_tree(
             scores = scores.masked_fill(is_own_path, torch.inf)
         # As `top_columns` asks for: a zero is added because no zero may be negative, and what is no number wins.
         scores = (scores + 0.0).nan_to_num_(torch.inf, torch.inf, -torch.inf).masked_fill_(~exists, -torch.inf)
-        places = top_columns(scores, t, 1, workspace)
+        places = top_columns(scores, t, workspace)
         nodes, is_kept = in_order(candidates.gather(-1, places), scores.gather(-1, places) != -torch.inf)
     return in_order(nodes, is_kept)
 
