@@ -90,12 +90,21 @@ class Arithmetic(NamedTuple):
         else:
             target.copy_(self.multiply("product", left, right, factor))
 
+    def as_states(self, weights: torch.Tensor) -> torch.Tensor:
+        """The weights in the type of the states, in which they are multiplied."""
+        if weights.dtype == self.states.dtype:
+            return weights
+        return self.states.take("weights", *weights.shape).copy_(weights)
+
     def logits(self, chunk: Chunk, query: torch.Tensor, key: torch.Tensor, scaling: float) -> torch.Tensor:
         """Logits [m, W, L], to the base 2, of the words [m, W, E] for the queries [m, L, E].
 
-        Words come first, which multiplies faster.
+        Words come first, which multiplies faster. What is done with each number is done in the type of the sums, which
+        is faster than bfloat16, too.
         """
         logits = self.multiply("logits", key, query.transpose(1, 2), scaling * LOG2_E)
+        if logits.dtype != self.sums.dtype:
+            logits = self.sums.take("logits", *logits.shape).copy_(logits)
         return logits if chunk.may_look is None else logits.masked_fill_(~chunk.may_look, -torch.inf)
 
 
@@ -122,7 +131,7 @@ def attend_slab(
     """
     # One slot more than there are: that of pairs which name no sentence.
     num_slots = len(slab.blocks.row) + 1
-    outputs = arithmetic.sums.take("slots", num_slots, value.shape[1])
+    outputs = arithmetic.states.take("slots", num_slots, value.shape[1])
     sums = arithmetic.sums.take("slot sums", 2, num_slots)
     outputs[-1], sums[0, -1], sums[1, -1] = 0.0, -torch.inf, 0.0
     for chunk in slab.chunks():
@@ -132,10 +141,10 @@ def attend_slab(
         most = logits.amax(1, keepdim=True).clamp_min_(torch.finfo(logits.dtype).min)
         chunk.of_slots(sums[0]).copy_(most[:, 0])
         weights = logits.sub_(most).exp2_()
-        torch.sum(weights, 1, dtype=scores.dtype, out=chunk.of_slots(sums[1]))
+        torch.sum(weights, 1, out=chunk.of_slots(sums[1]))
         if dropout.probability > 0.0:
             weights = weights * dropout.factors(weights, chunk)
-        values = arithmetic.gather("values", value, keys)
+        weights, values = arithmetic.as_states(weights), arithmetic.gather("values", value, keys)
         arithmetic.multiply_into(chunk.of_slots(outputs), weights.transpose(1, 2), values)
     return merge(slab.blocks.slot, outputs, sums, scores)
 
@@ -158,7 +167,7 @@ def merge(
     whole = total.mul_(factors).sum(-1, keepdim=True)
     # A row that reads nothing has a sum of 0, and gets zeros.
     factors /= whole.clamp_min(torch.finfo(scores.dtype).tiny)
-    merged = functional.embedding_bag(slot, outputs, mode="sum", per_sample_weights=factors)
+    merged = functional.embedding_bag(slot, outputs, mode="sum", per_sample_weights=factors.to(outputs.dtype))
     return merged, torch.where(whole > 0, most + whole.log2(), torch.inf)[:, 0]
 
 
@@ -206,7 +215,7 @@ def slab_gradients(
         queries, some_keys = arithmetic.gather("queries", query, chunk.rows), arithmetic.gather("keys", key, keys)
         values, grads = arithmetic.gather("values", value, keys), arithmetic.gather("grads", grad_output, chunk.rows)
         logits = arithmetic.logits(chunk, queries, some_keys, scaling)
-        weights = logits.add_(chunk.of_slots(shift)[:, None, :]).exp2_()
+        weights = arithmetic.as_states(logits.add_(chunk.of_slots(shift)[:, None, :]).exp2_())
         grad_weights = arithmetic.multiply("grad weights", values, grads.transpose(1, 2))
         read = weights
         if dropout.probability > 0.0:

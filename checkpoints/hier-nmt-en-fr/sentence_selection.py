@@ -28,7 +28,7 @@ NUMBERS_AT_ONCE = 2**22
 # From so many sentences on, groups of them are compared by their best before single ones are.
 MIN_GROUPED_SENTENCES = 256
 # So few scores are sorted, which takes fewer operations than finding maxima of integers.
-FEW_SCORES = 2**15
+FEW_SCORES = 2**14
 # The integer that orders as minus infinity does.
 MINUS_INFINITY_KEY = -0x7F800001
 # From so many columns on, those of a row stay side by side in memory while their maxima are found.

@@ -19,10 +19,13 @@ class Workspace:
 
     Args:
         like: tensor whose type and device the buffers have.
+
+    Attributes:
+        dtype: their type.
     """
 
     def __init__(self, like: torch.Tensor):
-        self._dtype = like.dtype
+        self.dtype = like.dtype
         self._device = like.device
         self._buffers: dict[tuple[str, torch.dtype], torch.Tensor] = {}
 
@@ -34,7 +37,7 @@ class Workspace:
             shape: of the tensor.
             dtype: if it is not that of `like`.
         """
-        size, dtype = math.prod(shape), dtype or self._dtype
+        size, dtype = math.prod(shape), dtype or self.dtype
         buffer = self._buffers.get((name, dtype))
         if buffer is None or len(buffer) < size:
             is_kept = size * dtype.itemsize <= LARGEST_KEPT or self._device.type != "cpu"
