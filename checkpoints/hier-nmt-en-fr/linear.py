@@ -13,10 +13,11 @@ MIN_CONVOLVED_ROWS = 256
 
 
 class Linear(nn.Linear):
-    """`torch.nn.Linear`, the same but for rounding, in half the time on AMD processors with AVX-512.
+    """`torch.nn.Linear`, the same but for rounding, in less time on AMD processors with AVX-512: half on Zen 5.
 
-    PyTorch multiplies float32 matrices with Intel's MKL, which leaves half of such a processor unused, but convolves
-    with oneDNN, which does not. There, many rows are mapped as a convolution that looks at one row at a time.
+    PyTorch multiplies float32 matrices with Intel's MKL, which leaves half of a Zen 5 unused (and a tenth of a Zen 4),
+    but convolves with oneDNN, which does not. There, many rows are mapped as a convolution that looks at one row at a
+    time.
     """
 
     def forward(self, input: torch.Tensor) -> torch.Tensor:
