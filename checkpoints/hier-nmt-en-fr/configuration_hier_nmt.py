@@ -447,6 +447,7 @@ if False:  # From a folder, Transformers before 5.8 copies only what the file th
     from .sentence_selection import *
     from .sentence_tree import *
     from .text_segmentation import *
+    from .top_scores import *
     from .transformer_layers import *
     from .translation_vocabulary import *
     from .working_documents import *

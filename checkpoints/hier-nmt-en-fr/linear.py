@@ -42,15 +42,14 @@ def convolved(rows: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | Non
 
 
 def is_convolved(input: torch.Tensor, weight: torch.Tensor) -> bool:
-    """Whether rows of the input [..., D] are mapped by the weight [D', D] as a convolution: many, where they can be."""
-    return can_be_convolved(input, weight) and input.numel() >= MIN_CONVOLVED_ROWS * weight.shape[-1]
+    """Whether rows of the input [..., D] are mapped by the weight [D', D] as a convolution.
 
-
-def can_be_convolved(*states: torch.Tensor) -> bool:
-    """Whether a convolution is faster: with plain float32 tensors on such a processor, in code that is run eagerly."""
+    They are if they are many, and plain float32 tensors on such a processor, in code that is run eagerly.
+    """
     return (
-        runs_eagerly_on_processor(*states)
-        and all(some.dtype == torch.float32 for some in states)
+        runs_eagerly_on_processor(input, weight)
+        and input.dtype == weight.dtype == torch.float32
+        and input.numel() >= MIN_CONVOLVED_ROWS * weight.shape[-1]
         and not torch.is_autocast_enabled("cpu")
         and convolves_faster()
     )

@@ -380,6 +380,7 @@ if False:  # From a folder, Transformers before 5.8 copies only what the file th
     from .target_generation import *
     from .target_labels import *
     from .text_segmentation import *
+    from .top_scores import *
     from .transformer_layers import *
     from .translation_vocabulary import *
     from .window_structure import *

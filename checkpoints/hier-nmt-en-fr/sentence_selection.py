@@ -19,6 +19,7 @@ from .linear import convolved, is_convolved
 from .precision import full_precision, outside_autocast
 from .processor import multiplies_512_bits, runs_eagerly_on_processor
 from .sentence_blocks import narrowed
+from .top_scores import top_columns, top_members
 from .workspace import Workspace, kept_workspace
 
 # Scores held at one time by the search among all sentences.
@@ -27,12 +28,6 @@ SCORES_AT_ONCE = 2**22
 NUMBERS_AT_ONCE = 2**22
 # From so many sentences on, groups of them are compared by their best before single ones are.
 MIN_GROUPED_SENTENCES = 256
-# So few scores are sorted, which takes fewer operations than finding maxima of integers.
-FEW_SCORES = 2**14
-# The integer that orders as minus infinity does.
-MINUS_INFINITY_KEY = -0x7F800001
-# From so many columns on, those of a row stay side by side in memory while their maxima are found.
-MIN_ADJACENT = 32
 # One product with all keys takes less time than gathering those of such a share of the sentences. It
 # holds at most eight scores for each one that is asked for.
 DENSE_SHARE = 1 / 8
@@ -351,118 +346,15 @@ def select_allowed(
     if own_sentence_ids is not None:
         is_own = (columns.sentences == own_sentence_ids[:, None, :, None] - 1) & (scores != -torch.inf)
         ranked = scores.masked_fill(is_own, torch.inf)
-    if columns.group_size > 1:
-        sentences, best = top_members(ranked, t, columns.group_size, workspace)
-        if ranked is not scores:
-            num_groups = scores.shape[-1] // columns.group_size
-            best = scores.gather(-1, sentences % columns.group_size * num_groups + sentences // columns.group_size)
-    else:
-        if t == scores.shape[-1]:  # of which there are no groups
+    if columns.group_size == 1:
+        if t == scores.shape[-1]:
             sentences = torch.arange(t, device=scores.device).expand(scores.shape)
         else:
             sentences = top_columns(ranked, t, workspace)
         best = scores.gather(-1, sentences)
-    return sentences.masked_fill(best == -torch.inf, 0), best
-
-
-def top_columns(scores: torch.Tensor, t: int, workspace: Workspace) -> torch.Tensor:
-    """Columns [..., t], in any order, of the t < N highest scores [..., N]; of equal ones the first wins.
-
-    The scores must hold no negative zeros, and nothing that is no number, whose place in the order depends on its bits.
-    """
-    is_few = scores.numel() <= FEW_SCORES and scores.device.type == "cpu"
-    if scores.dtype != torch.float32 or is_few:
-        return scores.argsort(dim=-1, descending=True, stable=True)[..., :t]
-    if scores.device.type != "cpu":
-        return first_maxima(ordered_keys(scores, torch.int64, workspace), t, workspace)[0]
-    found, is_clear = clearly_best(scores, t, workspace)
-    if not is_clear.all():
-        found[~is_clear] = first_maxima(ordered_keys(scores[~is_clear], torch.int64, workspace), t, workspace)[0]
-    return found
-
-
-def top_members(
-    scores: torch.Tensor, t: int, group_size: int, workspace: Workspace
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """Sentences [..., t] of the t < N highest scores [..., N], which are in the order of `Columns`, and these scores.
-
-    Args as in `top_columns`; on a processor.
-    """
-    grouped = scores.unflatten(-1, (group_size, -1))
-    # They are among the members of the t groups with the best members.
-    groups, is_clear = clearly_best(grouped.amax(-2), t, workspace)
-    members = grouped.transpose(-1, -2).gather(-2, groups[..., None].expand(*groups.shape, group_size)).flatten(-2)
-    places, are_clear = clearly_best(members, t, workspace)
-    best = members.gather(-1, places)
-    # The size is a power of two.
-    group = groups.gather(-1, places >> group_size.bit_length() - 1)
-    sentences = group.mul_(group_size).add_(places & group_size - 1)
-    is_clear &= are_clear
-    if not is_clear.all():
-        by_sentence = grouped[~is_clear].transpose(-1, -2).flatten(-2)
-        again = first_maxima(ordered_keys(by_sentence, torch.int64, workspace), t, workspace)[0]
-        sentences[~is_clear], best[~is_clear] = again, by_sentence.gather(-1, again)
-    return sentences, best
-
-
-def clearly_best(scores: torch.Tensor, t: int, workspace: Workspace) -> tuple[torch.Tensor, torch.Tensor]:
-    """Columns [..., t] of the t < N highest float32 scores [..., N], and whether they are clearly the highest [...].
-
-    As `first_maxima` of integers of half the width, which hold fewer digits of the scores, but enough for most rows.
-    """
-    found, best = first_maxima(ordered_keys(scores, torch.int32, workspace), t + 1, workspace)
-    num_bits = (scores.shape[-1] - 1).bit_length()
-    last, following = best[t - 1] >> num_bits, best[t] >> num_bits
-    return found[..., :t], (last != following) | (last == MINUS_INFINITY_KEY >> num_bits)
-
-
-def ordered_keys(scores: torch.Tensor, dtype: torch.dtype, workspace: Workspace) -> torch.Tensor:
-    """Integers [N, ...] that order as the float32 scores [..., N] do, and among equal ones the first highest.
-
-    A maximum of integers is much faster to find than a maximum and where it is, which is in the lowest bits.
-
-    Args:
-        scores: as `top_columns` takes them.
-        dtype: int64, or int32, which loses as many digits of the scores as a column's number takes.
-        workspace: holds the keys.
-    """
-    num_bits = (scores.shape[-1] - 1).bit_length()
-    bits = scores.view(torch.int32).movedim(-1, 0)
-    keys = take_columns("keys", bits.shape, torch.int32, workspace)
-    torch.bitwise_right_shift(bits, 31, out=keys)
-    keys.bitwise_and_(0x7FFFFFFF).bitwise_xor_(bits)  # negative floats order backwards
-    if dtype == torch.int64:
-        keys = take_columns("keys", bits.shape, torch.int64, workspace).copy_(keys).bitwise_left_shift_(num_bits)
     else:
-        keys.bitwise_and_(-1 << num_bits)
-    numbers = torch.arange(len(bits) - 1, -1, -1, dtype=dtype, device=scores.device)
-    return keys.bitwise_or_(numbers.view(-1, *[1] * (bits.ndim - 1)))
-
-
-def take_columns(name: str, shape: torch.Size, dtype: torch.dtype, workspace: Workspace) -> torch.Tensor:
-    """A buffer of the shape [N, ...], in memory as it is where N is small, else as [..., N].
-
-    Numbers are compared quickly in long runs; turning many columns around would take longer than it saves.
-    """
-    if shape[0] < MIN_ADJACENT:
-        return workspace.take(name, *shape, dtype=dtype)
-    return workspace.take(name, *shape[1:], shape[0], dtype=dtype).movedim(-1, 0)
-
-
-def first_maxima(keys: torch.Tensor, t: int, workspace: Workspace) -> tuple[torch.Tensor, torch.Tensor]:
-    """Columns [..., t] and values [t, ...] of the t <= N highest of `ordered_keys` [N, ...]."""
-    num_keys = len(keys)
-    lowest_bits = (1 << (num_keys - 1).bit_length()) - 1
-    smallest = torch.iinfo(keys.dtype).min
-    best = torch.empty((t, *keys.shape[1:]), dtype=keys.dtype, device=keys.device)
-    rest = take_columns("rest", keys.shape, keys.dtype, workspace)
-    torch.amax(keys, 0, out=best[0])
-    for place in range(1, t):
-        # Integers count in a circle. It is turned until what is just below the last maximum is the largest integer, and
-        # that maximum the smallest, with those before it next.
-        turn = best[place - 1].bitwise_xor(smallest)
-        torch.sub(keys, turn, out=rest)
-        torch.amax(rest, 0, out=best[place])
-        best[place] += turn
-    found = num_keys - 1 - (best & lowest_bits).long()
-    return found.movedim(0, -1), best
+        sentences, best = top_members(ranked, t, columns.group_size, workspace)
+        if ranked is not scores:
+            num_groups = scores.shape[-1] // columns.group_size
+            best = scores.gather(-1, sentences % columns.group_size * num_groups + sentences // columns.group_size)
+    return sentences.masked_fill(best == -torch.inf, 0), best

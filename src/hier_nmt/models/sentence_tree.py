@@ -13,7 +13,8 @@ from torch.nn import functional
 
 from .compiled_form import compiled_form
 from .precision import full_precision, outside_autocast
-from .sentence_selection import check_num_selected, relevance_of_selected, score_rows, top_columns
+from .sentence_selection import check_num_selected, relevance_of_selected, score_rows
+from .top_scores import top_columns
 from .workspace import kept_workspace
 
 # Candidates of a level that are compared at one time, few enough for the processor's cache.
