@@ -57,7 +57,7 @@ LARGEST_LAYER = 512
 LARGEST_EUROPARL = 256
 GROWTH_FROM = 64
 # How the names of the systems end in each form.
-FORMS = {"": "PyTorch", COMPILED: "compiled"}
+FORMS = {COMPILED: "compiled", "": "plain PyTorch"}
 
 
 def parse_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespace:
@@ -208,8 +208,7 @@ def main() -> None:
             write_report(options, about, measurements)
     print(", ".join(f"{name} {value}" for name, value in about.items()), end="\n\n")
     print(cost_tables(measurements, GROWTH_FROM))
-    for form, name in FORMS.items():
-        print(target_table(f"Targets, {name}", targets(measurements, form)))
+    print(target_table("Targets", {name: targets(measurements, form) for form, name in FORMS.items()}))
     if options.plot:
         groups = [f"{level}, uniform, {options.dtype}" for level in ("core", "layer", "selection")]
         title = f"One attention layer on {about['processor']}, {options.threads} threads"

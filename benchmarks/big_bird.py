@@ -214,7 +214,7 @@ def main() -> None:
                 write_report(options, about, measurements)
     print(", ".join(f"{name} {value}" for name, value in about.items()), end="\n\n")
     print(cost_tables(measurements, GROWTH_FROM))
-    print(target_table("Targets", targets(measurements)))
+    print(target_table("Targets", {"measured": targets(measurements)}))
     if options.plot:
         groups = [f"{level}, uniform, {options.dtype}" for level in ("core", "layer")]
         plot_times(measurements, groups, options.plot, f"One self-attention on {about['processor']}")

@@ -342,14 +342,25 @@ def format_table(title: str, rows: Sequence[Sequence[str]]) -> str:
     return "\n".join([title, "-" * len(title), *(line.rstrip() for line in lines), ""])
 
 
-def target_table(title: str, targets: Sequence[Target]) -> str:
-    """The targets beside what was measured."""
-    rows = [("", "measured", "target", "")]
-    for target in targets:
+def target_table(title: str, forms: Mapping[str, Sequence[Target]]) -> str:
+    """The targets beside what was measured, and how many held.
+
+    Args:
+        title: of the table.
+        forms: the same targets as measured in each form, by the form's name.
+    """
+    rows = [("", "target", *forms)]
+    for target, *others in zip(*forms.values(), strict=True):
         sign = ">=" if target.at_least else "<="
-        value = "-" if target.value is None else f"{target.value:.3f}"  # enough digits to see on which side it falls
-        rows.append((target.name, value, f"{sign} {target.limit:.2f}", target.verdict))
+        rows.append((target.name, f"{sign} {target.limit:.2f}", *map(target_cell, [target, *others])))
+    held = ([target.verdict for target in targets].count("ok") for targets in forms.values())
+    rows.append(("held", "", *(f"{count} of {len(rows) - 1}" for count in held)))
     return format_table(title, rows)
+
+
+def target_cell(target: Target) -> str:
+    """What was measured, with enough digits to see on which side it falls, and the verdict."""
+    return target.verdict if target.value is None else f"{target.value:.3f} {target.verdict:<6}"
 
 
 def cost_tables(measurements: Sequence[Measurement], growth_from: int) -> str:

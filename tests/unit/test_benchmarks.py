@@ -103,6 +103,21 @@ def test_resume_measures_further_systems_beside_those_measured(attention, tmp_pa
     assert attention.with_case(rows, larger, []) == rows
 
 
+def test_targets_stand_beside_what_was_measured_in_each_form(attention):
+    times = {"dense": 25.0, "conditional-compiled": 10.0, "conditional": 10.1}
+    rows = [
+        attention.Measurement("core, uniform, float32", 64, 1600, system, "forward", milliseconds, milliseconds, 2)
+        for system, milliseconds in times.items()
+    ]
+    forms = {name: attention.targets(rows, form) for form, name in attention.FORMS.items()}
+    title, _, head, first, *others, held, _ = attention.target_table("Targets", forms).split("\n")
+    assert (title, head.split()) == ("Targets", ["target", "compiled", "plain", "PyTorch"])
+    assert first.split()[-6:] == [">=", "2.50", "2.500", "ok", "2.475", "missed"]
+    assert {tuple(row.split()[-4:]) for row in others} == {("not", "measured", "not", "measured")}
+    num_targets = str(1 + len(others))
+    assert held.split() == ["held", "1", "of", num_targets, "0", "of", num_targets]
+
+
 def test_interrupt_ends_with_one_line(attention, capsys):
     def interrupted():
         raise KeyboardInterrupt
