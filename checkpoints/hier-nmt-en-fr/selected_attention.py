@@ -142,7 +142,7 @@ def attend_selected_sentences_reference(
         # The output is made of the very weights that are given back, so that those have a gradient.
         weights = weights.masked_fill(reads_nothing, 0.0)
         return functional.dropout(weights, p=dropout) @ value, weights
-    return (functional.dropout(weights, p=dropout) @ value).masked_fill(reads_nothing, 0.0), None
+    return (functional.dropout(weights, p=dropout) @ value).masked_fill_(reads_nothing, 0.0), None
 
 
 def biases_by_number(

@@ -4,10 +4,13 @@
 
 import torch
 
+from .processor import runs_eagerly_on_processor
 from .workspace import Workspace
 
-# So few scores are sorted, which takes fewer operations than finding maxima of integers.
+# So few scores, or those of so few rows, are compared as they are, which takes fewer operations than finding maxima of
+# integers.
 FEW_SCORES = 2**14
+FEW_ROWS = 64
 # The integer that orders as minus infinity does.
 MINUS_INFINITY_KEY = -0x7F800001
 # From so many columns on, those of a row stay side by side in memory while their maxima are found.
@@ -19,7 +22,13 @@ def top_columns(scores: torch.Tensor, t: int, workspace: Workspace) -> torch.Ten
 
     The scores must hold no negative zeros, and nothing that is no number, whose place in the order depends on its bits.
     """
-    is_few = scores.numel() <= FEW_SCORES and scores.device.type == "cpu"
+    is_few = scores.numel() <= FEW_SCORES or scores.shape[:-1].numel() <= FEW_ROWS
+    is_few &= scores.device.type == "cpu"
+    if is_few and runs_eagerly_on_processor(scores):
+        best, found = scores.topk(t + 1)
+        # Of equal scores `topk` takes any.
+        if ((best[..., -2] != best[..., -1]) | (best[..., -1] == -torch.inf)).all():
+            return found[..., :t]
     if scores.dtype != torch.float32 or is_few:
         return scores.argsort(dim=-1, descending=True, stable=True)[..., :t]
     if scores.device.type != "cpu":

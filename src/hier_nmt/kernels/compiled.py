@@ -270,9 +270,13 @@ def search_all(
     num_choosable: torch.Tensor | None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """What `sentence_selection.search_all` gives back."""
+    arguments = query, key, sentence_mask, t, own_sentence_ids, num_choosable
+    if query.shape[2] == 1:
+        # A decoding step is faster where nothing is done to each key.
+        return sentence_selection.search_all(*arguments)
     if torch.isnan(query.sum() + key.masked_fill(~sentence_mask[:, None, :, None], 0.0).sum()):
         # Comparisons would leave out what is no number, and hide it.
-        return sentence_selection.search_all(query, key, sentence_mask, t, own_sentence_ids, num_choosable)
+        return sentence_selection.search_all(*arguments)
     batch_size, num_heads, num_queries, width = query.shape
     with_tiles = t <= MAX_CHOICES_WITH_TILES and width % TILE_NUMBERS == 0 and has_tiles()
     if with_tiles and query.dtype == key.dtype == torch.bfloat16:

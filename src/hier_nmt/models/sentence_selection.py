@@ -19,13 +19,15 @@ from .linear import convolved, is_convolved
 from .precision import full_precision, outside_autocast
 from .processor import multiplies_512_bits, runs_eagerly_on_processor
 from .sentence_blocks import narrowed
-from .top_scores import top_columns, top_members
+from .top_scores import FEW_SCORES, top_columns, top_members
 from .workspace import Workspace, kept_workspace
 
 # Scores held at one time by the search among all sentences.
 SCORES_AT_ONCE = 2**22
 # Numbers of keys that are gathered at one time.
 NUMBERS_AT_ONCE = 2**22
+# So few queries find their sentences in one step, because making all keys ready takes longer.
+FEW_QUERIES = 8
 # From so many sentences on, groups of them are compared by their best before single ones are.
 MIN_GROUPED_SENTENCES = 256
 # One product with all keys takes less time than gathering those of such a share of the sentences. It
@@ -239,7 +241,41 @@ def search_all(
     num_choosable: torch.Tensor | None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Indices and scores [B, H, Q, t] of `select_by_relevance`, whose arguments these are."""
-    key = full_precision(key)
+    arguments = query, full_precision(key), sentence_mask, t, own_sentence_ids, num_choosable
+    is_few = query.shape[2] <= FEW_QUERIES or query.shape[:3].numel() * key.shape[2] <= FEW_SCORES
+    indices, products = (search_few if is_few else search_many)(*arguments)
+    # Keys that are scaled before would make products that are equal differ by a rounding.
+    scores = products * query.shape[-1] ** -0.5
+    return indices, scores.masked_fill_(products == torch.inf, torch.nan)
+
+
+def search_few(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    sentence_mask: torch.Tensor,
+    t: int,
+    own_sentence_ids: torch.Tensor | None,
+    num_choosable: torch.Tensor | None,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """As `search_many`, for few queries, such as those of a decoding step: in one step, with every key as it is."""
+    # As `top_columns` asks for: a zero is added because no zero may be negative, and what is no number wins.
+    products = (full_precision(query) @ key.transpose(2, 3)).add_(0.0).nan_to_num_(torch.inf, torch.inf, -torch.inf)
+    products.masked_fill_(~sentence_mask[:, None, None], -torch.inf)
+    columns = Columns(torch.arange(key.shape[2], device=key.device), 1)
+    num_found = min(t, key.shape[2])
+    indices, best = select_allowed(products, num_found, columns, own_sentence_ids, num_choosable, kept_workspace(key))
+    return functional.pad(indices, (0, t - num_found)), functional.pad(best, (0, t - num_found), value=-torch.inf)
+
+
+def search_many(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    sentence_mask: torch.Tensor,
+    t: int,
+    own_sentence_ids: torch.Tensor | None,
+    num_choosable: torch.Tensor | None,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Indices and products [B, H, Q, t] for `search_all`; infinity stands for what is no number."""
     # Minus infinity added to a product that is no number would not take it away, and a maximum might miss it.
     is_no_number = key.isnan().any(-1) & sentence_mask[:, None]
     key = key.masked_fill((is_no_number | ~sentence_mask[:, None])[..., None], 0.0)
@@ -262,8 +298,7 @@ def search_all(
         choosable = None if num_choosable is None else num_choosable[documents, some]
         found = select_allowed(scores, num_found, columns, own, choosable, workspace)
         indices[*here, some, :num_found], best[*here, some, :num_found] = found
-    # Keys that are scaled before would make products that are equal differ by a rounding.
-    return indices, (best * query.shape[-1] ** -0.5).masked_fill_(best == torch.inf, torch.nan)
+    return indices, best
 
 
 def parts_of_search(query: torch.Tensor, key: torch.Tensor) -> Iterator[tuple[slice, slice, slice]]:

@@ -9,7 +9,7 @@ import torch
 from largest_tensor import LargestTensor
 from references import scores_by_sentence, select_by_relevance_reference
 
-from hier_nmt.models import linear, processor, sentence_selection
+from hier_nmt.models import linear, processor, sentence_selection, top_scores
 from hier_nmt.models.sentence_selection import keep_top_t, select_by_relevance, select_top_sentences
 from hier_nmt.models.sentence_tree import traverse_tree
 
@@ -103,13 +103,32 @@ def test_selected_scores_stand_for_what_keep_top_t_keeps_with_its_gradients(t):
 # Of relevance
 
 
+@pytest.fixture
+def searching_as_many(monkeypatch):
+    """All queries are searched for as many are."""
+    monkeypatch.setattr(sentence_selection, "FEW_QUERIES", 0)
+    monkeypatch.setattr(sentence_selection, "FEW_SCORES", 0)
+
+
+@pytest.fixture(params=["few", "few of many documents", "many"])
+def each_search(request, monkeypatch):
+    """All queries are searched for as few, whose scores are few or many, and as many are."""
+    if request.param == "many":
+        request.getfixturevalue("searching_as_many")
+        return
+    monkeypatch.setattr(sentence_selection, "FEW_SCORES", 2**30)
+    if request.param != "few":
+        monkeypatch.setattr(top_scores, "FEW_SCORES", 0)
+        monkeypatch.setattr(top_scores, "FEW_ROWS", 0)
+
+
 def query_and_key(num_queries=3, num_sentences=5, num_heads=2, width=4, dtype=torch.float64):
     torch.manual_seed(3)
     shapes = [(len(MASK), num_heads, num_queries, width), (len(MASK), num_heads, num_sentences, width)]
     return [torch.randn(shape, dtype=dtype).requires_grad_() for shape in shapes]
 
 
-@pytest.mark.usefixtures("each_form_of_relevance")
+@pytest.mark.usefixtures("each_form_of_relevance", "each_search")
 @pytest.mark.parametrize("own", [None, OWN], ids=["", "own"])
 @pytest.mark.parametrize("choosable", [None, CHOOSABLE], ids=["", "choosable"])
 @pytest.mark.parametrize("t", [1, 2, 3, 5, 8])
@@ -123,6 +142,7 @@ def test_selection_by_relevance_equals_the_loop_in_values_and_gradients(t, choos
     assert_same_scores_and_gradients(fast, select_by_relevance_reference(query, key, MASK, t, **options), [query, key])
 
 
+@pytest.mark.usefixtures("each_search")
 @pytest.mark.parametrize("t", [1, 2, 5, 8])
 def test_selection_by_relevance_equals_keep_top_t_of_all_relevances(t):
     query, key = query_and_key()
@@ -131,6 +151,7 @@ def test_selection_by_relevance_equals_keep_top_t_of_all_relevances(t):
     assert_same_scores_and_gradients(fast, keep_top_t(relevance, t), [query, key])
 
 
+@pytest.mark.usefixtures("each_search")
 def test_own_sentence_is_always_one_of_the_t_if_it_may_be_chosen():
     query, key = query_and_key(num_queries=40)
     own = torch.arange(1, 6).repeat(4, 8)
@@ -141,6 +162,7 @@ def test_own_sentence_is_always_one_of_the_t_if_it_may_be_chosen():
         assert ((scores > NO).sum(-1) == MASK.sum(-1)[:, None, None].clamp_max(t)).all()
 
 
+@pytest.mark.usefixtures("each_search")
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
 def test_of_sentences_with_equal_keys_the_first_are_chosen(dtype):
     query, key = query_and_key(dtype=dtype)
@@ -152,6 +174,7 @@ def test_of_sentences_with_equal_keys_the_first_are_chosen(dtype):
     assert (scores[3] == NO).all()
 
 
+@pytest.mark.usefixtures("each_search")
 def test_negative_and_positive_zeros_are_equal_scores():
     query = torch.ones(1, 1, 1, 1)
     key = torch.tensor([-0.0, -1.0, 0.0, -0.0, 0.0])[None, None, :, None]
@@ -165,6 +188,7 @@ def all_chosen(query, key, mask, t):
     return keep_top_t(scores, t) > NO
 
 
+@pytest.mark.usefixtures("each_search")
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32], ids=str)
 @pytest.mark.parametrize("width", [4, 8, 12, 32])
 def test_equal_products_are_a_tie_whatever_the_width(width, dtype):
@@ -179,6 +203,7 @@ def test_equal_products_are_a_tie_whatever_the_width(width, dtype):
     torch.testing.assert_close(scores, products.gather(-1, indices).to(dtype) / math.sqrt(width))
 
 
+@pytest.mark.usefixtures("each_search")
 def test_relevance_that_is_no_number_is_not_hidden():
     states = torch.randn(1, 2, 5, 16, requires_grad=True)
     mask = torch.ones(1, 5, dtype=torch.bool)
@@ -187,15 +212,16 @@ def test_relevance_that_is_no_number_is_not_hidden():
     assert select_top_sentences(torch.tensor([math.nan, 1.0]), 1)[1].isnan().all()
 
 
-@pytest.mark.usefixtures("each_form_of_relevance")
+@pytest.mark.usefixtures("each_form_of_relevance", "each_search")
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32], ids=str)
 @pytest.mark.parametrize("num_sentences", [9, 300])
-def test_a_sentence_key_that_is_no_number_is_chosen_where_it_may_be(num_sentences, dtype):
+@pytest.mark.parametrize("no_number", [math.nan, -math.nan])  # which have bits of their own
+def test_a_sentence_key_that_is_no_number_is_chosen_where_it_may_be(no_number, num_sentences, dtype):
     query = torch.randn(1, 2, 8, 16, dtype=dtype)
     key = torch.randn(1, 2, num_sentences, 16, dtype=dtype)
     mask = torch.ones(1, num_sentences, dtype=torch.bool)
     expected = select_by_relevance(query, key[:, :, :6], mask[:, :6], 3)
-    key[:, :, 6, 4] = math.nan
+    key[:, :, 6, 4] = no_number
     assert select_by_relevance(query, key, mask, 3)[1].isnan().sum(-1).eq(1).all()
     # What may not be chosen has no effect.
     num_choosable = torch.tensor([[6, 7] * 4])
@@ -210,6 +236,7 @@ def test_a_sentence_key_that_is_no_number_is_chosen_where_it_may_be(num_sentence
     assert all(gradient.isfinite().all() for gradient in gradients)
 
 
+@pytest.mark.usefixtures("each_search")
 @pytest.mark.parametrize("has_ties", [False, True], ids=["distinct", "ties"])
 @pytest.mark.parametrize("num_sentences", [1, 5, 511, 512, 600])
 def test_of_many_sentences_the_same_are_chosen_in_float32(num_sentences, has_ties):
@@ -229,6 +256,7 @@ def test_of_many_sentences_the_same_are_chosen_in_float32(num_sentences, has_tie
         assert torch.equal(chosen, all_chosen(query, key, mask, t))
 
 
+@pytest.mark.usefixtures("each_search")
 @pytest.mark.parametrize("sign", [1, -1])
 @pytest.mark.parametrize("num_sentences", [9, 70, 300])
 def test_scores_that_differ_in_their_last_digit_are_told_apart(num_sentences, sign):
@@ -253,6 +281,7 @@ def test_what_multiplies_512_bits_at_once(monkeypatch, capabilities, expected):
     assert processor.multiplies_512_bits() is expected
 
 
+@pytest.mark.usefixtures("each_search")
 def test_half_types_are_scored_in_float32():
     query, key = query_and_key(dtype=torch.bfloat16)
     indices, scores = select_by_relevance(query, key, MASK, 2)
@@ -265,6 +294,7 @@ def test_half_types_are_scored_in_float32():
     scores[scores > NO].sum().backward()
 
 
+@pytest.mark.usefixtures("searching_as_many")
 def test_a_choice_made_in_parts_equals_the_choice_made_at_once(monkeypatch):
     query, key = query_and_key(num_queries=11)
     numbers = torch.randint(1, 6, (4, 11))

@@ -29,6 +29,7 @@ def rows_of_scores(num_rows, num_columns):
 @pytest.mark.parametrize("num_columns", [2, 5, 8, 31, 32, 33, 64, 200])
 def test_the_highest_columns_are_those_that_a_stable_sort_puts_first(monkeypatch, num_columns):
     monkeypatch.setattr(top_scores, "FEW_SCORES", 0)
+    monkeypatch.setattr(top_scores, "FEW_ROWS", 0)
     scores = rows_of_scores(600, num_columns)
     order = scores.argsort(dim=-1, descending=True, stable=True)
     workspace = Workspace(scores)
@@ -38,6 +39,22 @@ def test_the_highest_columns_are_those_that_a_stable_sort_puts_first(monkeypatch
         # As where scores are not of the processor.
         found = first_maxima(ordered_keys(scores, torch.int64, workspace), t, workspace)[0]
         assert torch.equal(found, order[:, :t])
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
+@pytest.mark.parametrize("num_columns", [2, 5, 64, 400])
+def test_of_few_scores_the_highest_are_those_that_a_stable_sort_puts_first(num_columns, dtype):
+    scores = rows_of_scores(6 * 64, num_columns).to(dtype)
+    workspace = Workspace(scores)
+    # Rows in which nothing is equal are not sorted.
+    for some in (scores[::6], scores[2::6], scores[4::6], scores):
+        order = some.argsort(dim=-1, descending=True, stable=True)
+        for t in {1, min(4, num_columns - 1), num_columns - 1}:
+            found = top_columns(some, t, workspace)
+            assert torch.equal(*(some.gather(-1, columns).sort(-1).values for columns in (found, order[:, :t])))
+            is_finite = some.gather(-1, order[:, t - 1 : t + 1]).isfinite().all(-1)
+            columns = found[is_finite].sort(-1).values
+            assert torch.equal(columns, order[is_finite, :t].sort(-1).values)
 
 
 @pytest.mark.parametrize(("num_sentences", "group_size"), [(256, 8), (320, 16), (300, 4)])
