@@ -20,7 +20,7 @@ from torch.nn import functional
 from .compiled_form import compiled_form, triton_attention
 from .precision import full_precision
 from .processor import multiplies_bfloat16
-from .sentence_blocks import Chunk, SentenceWords, Slab, plan_blocks
+from .sentence_blocks import Chunk, KeyRows, SentenceWords, Slab, plan_blocks
 from .workspace import Workspace, kept_workspace
 
 # Pairs of a query and a sentence that are planned at one time.
@@ -123,7 +123,7 @@ def attend_slab(
     Args:
         slab: the plan.
         query: [R, E].
-        key, value: [B * H' * K, E].
+        key, value: [B * H * K, E], in the order of the slab's `key_rows`.
         scores: added scores [R, C].
         scaling: factor on query . key.
         dropout: on the weights.
@@ -172,8 +172,8 @@ def merge(
 
 
 class SlabStates(NamedTuple):
-    """Forward and backward states of a slab: query, output and grad_output [R, E], key and value
-    [B * H' * K, E], scores [R, C], normaliser [R]."""
+    """Forward and backward states of a slab: query, output and grad_output [R, E], key and value [B * H * K, E],
+    scores [R, C], normaliser [R]."""
 
     query: torch.Tensor
     key: torch.Tensor
@@ -185,31 +185,36 @@ class SlabStates(NamedTuple):
 
 
 class SlabGradients(NamedTuple):
-    """Gradients of a slab's query [R, E], key and value [B * H' * K, E], which hold until the next slab, and scores
-    [R, C]."""
+    """Gradients of a slab's query [R, E] and scores [R, C]."""
 
     query: torch.Tensor
-    key: torch.Tensor
-    value: torch.Tensor
     scores: torch.Tensor
 
 
 def slab_gradients(
-    slab: Slab, states: SlabStates, scaling: float, dropout: Dropout, arithmetic: Arithmetic
+    slab: Slab,
+    states: SlabStates,
+    grad_key: torch.Tensor,
+    grad_value: torch.Tensor,
+    scaling: float,
+    dropout: Dropout,
+    arithmetic: Arithmetic,
 ) -> SlabGradients:
-    """The gradients of `attend_slab`, with the weights computed anew from what it gave."""
+    """The gradients of `attend_slab`, with the weights computed anew from what it gave.
+
+    Those of keys and values are added to `grad_key` and `grad_value` [B * H * K + 1, E]; the row behind the last takes
+    what the words behind a shorter sentence's end would get.
+    """
     query, key, value, scores, output, normaliser, grad_output = states
     num_slots = len(slab.blocks.row) + 1
     products = torch.mul(grad_output, output, out=arithmetic.states.take("slots", *output.shape))
     delta = products.sum(-1, dtype=scores.dtype)  # [R]
     # Added to the logits in each slot; where there is no pair, nothing is read.
     shift = arithmetic.sums.take("shift", num_slots).fill_(-torch.inf)
-    shift.scatter_(0, slab.blocks.slot.flatten(), (scores * LOG2_E - normaliser[:, None]).flatten())
+    shift.scatter_(0, slab.blocks.slot.flatten().long(), (scores * LOG2_E - normaliser[:, None]).flatten())
     grad_query = arithmetic.sums.take("slots", num_slots, query.shape[1])
     grad_scores = arithmetic.sums.take("slot sums", num_slots)
     grad_query[-1], grad_scores[-1] = 0.0, 0.0
-    # The row behind the last takes what the words behind a shorter sentence's end would get.
-    grad_key, grad_value = arithmetic.sums.take("key sums", 2, len(key) + 1, key.shape[1]).zero_()
     for chunk in slab.chunks():
         keys = chunk.keys if chunk.may_look is None else chunk.keys.clamp_max(len(key) - 1)
         queries, some_keys = arithmetic.gather("queries", query, chunk.rows), arithmetic.gather("keys", key, keys)
@@ -230,10 +235,7 @@ def slab_gradients(
         word_keys = arithmetic.multiply("grad keys", grad_logits, queries, scaling)
         add_sums(slab, chunk, [(grad_value, word_values), (grad_key, word_keys)])
     return SlabGradients(
-        functional.embedding_bag(slab.blocks.slot, grad_query, mode="sum"),
-        grad_key[:-1],
-        grad_value[:-1],
-        grad_scores[slab.blocks.slot],
+        functional.embedding_bag(slab.blocks.slot, grad_query, mode="sum"), grad_scores[slab.blocks.slot]
     )
 
 
@@ -264,12 +266,14 @@ class GroupedAttention(torch.autograd.Function):
         """Output [B, H, Q, E]."""
         output, normaliser = None, scores.new_empty(scores.shape[:3])
         arithmetic = Arithmetic.of(query, scores)
+        key_rows = KeyRows.of(key)
+        flat_key, flat_value = (worked_on(key_rows.flatten(states)) for states in (key, value))
         slabs = []
         for heads in head_slabs(numbers):
             some = numbers[:, heads]
-            blocks = plan_blocks(some, words)
-            slabs.append(Slab(blocks, words, some.shape[1], some.shape[2], key.shape[2], query_positions))
-            flat_query, flat_key, flat_value, flat_scores = worked_on_rows(heads, query, key, value, scores)
+            blocks = plan_blocks(some, words, key_rows, first_head=heads.start)
+            slabs.append(Slab(blocks, words, key_rows, some.shape[1], some.shape[2], query_positions))
+            flat_query, flat_scores = worked_on_rows(heads, query, scores)
             of_heads = dropout.of_heads(heads.start)
             merged, sums = attend_slab(
                 slabs[-1], flat_query, flat_key, flat_value, flat_scores, scaling, of_heads, arithmetic
@@ -287,23 +291,22 @@ class GroupedAttention(torch.autograd.Function):
         """Gradients of query, key, value and scores."""
         query, key, value, scores, output, normaliser = ctx.saved_tensors
         slabs, scaling, dropout = ctx.plan
-        inputs = (query, key, value, scores)
         grad_query = grad_scores = None
-        grad_key, grad_value = (
-            torch.empty(states.shape, dtype=states.dtype, device=states.device) for states in (key, value)
-        )
+        key_rows = KeyRows.of(key)
+        flat_key, flat_value = (worked_on(key_rows.flatten(states)) for states in (key, value))
+        grad_key, grad_value = (scores.new_zeros(len(states) + 1, states.shape[1]) for states in (flat_key, flat_value))
         arithmetic = Arithmetic.of(query, scores)
         first = 0
         for slab in slabs:
             heads = slice(first, first + slab.num_heads)
-            states = SlabStates(*worked_on_rows(heads, *inputs, output, normaliser, grad_output))
-            found = slab_gradients(slab, states, scaling, dropout.of_heads(first), arithmetic)
+            of_query, *others = worked_on_rows(heads, query, scores, output, normaliser, grad_output)
+            states = SlabStates(of_query, flat_key, flat_value, *others)
+            found = slab_gradients(slab, states, grad_key, grad_value, scaling, dropout.of_heads(first), arithmetic)
             grad_query = with_heads(grad_query, heads, found.query.to(query.dtype), query.shape)
             grad_scores = with_heads(grad_scores, heads, found.scores, scores.shape)
-            for whole, part in ((grad_key, found.key), (grad_value, found.value)):
-                whole[:, heads] = part.view(whole[:, heads].shape)
             first = heads.stop
         arithmetic.give_back()
+        grad_key, grad_value = (key_rows.unflatten(rows[:-1]).to(key.dtype) for rows in (grad_key, grad_value))
         return grad_query, grad_key, grad_value, grad_scores, None, None, None, None, None
 
 

@@ -20,7 +20,7 @@ import triton.language as tl
 from torch.nn import functional
 
 from ..models.grouped_attention import LOG2_E, flat_rows, merge
-from ..models.sentence_blocks import plan_blocks
+from ..models.sentence_blocks import KeyRows, plan_blocks
 
 # What the matrix units of a GPU multiply at least.
 SHORTEST = 16
@@ -154,7 +154,7 @@ class TritonAttention(torch.autograd.Function):
         # As many queries as would fill half of the blocks, if all sentences were read equally often.
         num_groups = len(words.rank) * query.shape[1]
         length = 4 * SHORTEST if numbers.numel() >= 2 * SHORTEST * num_groups else SHORTEST
-        blocks = plan_blocks(numbers, words, num_queries=length)
+        blocks = plan_blocks(numbers, words, KeyRows(key.shape[1], key.shape[2]), num_queries=length)
         of_query, of_key, of_value, of_scores = (rows.contiguous() for rows in all_rows(query, key, value, scores))
         num_blocks = len(blocks.group)
         # One slot more than there are: that of pairs which name no sentence.
@@ -186,7 +186,7 @@ class TritonAttention(torch.autograd.Function):
         delta = (of_output * of_grads).sum(-1, dtype=of_scores.dtype)
         num_slots = len(blocks.row) + 1
         shift = of_scores.new_full((num_slots,), -torch.inf)
-        shift.scatter_(0, blocks.slot.flatten(), (of_scores * LOG2_E - normaliser[:, None]).flatten())
+        shift.scatter_(0, blocks.slot.flatten().long(), (of_scores * LOG2_E - normaliser[:, None]).flatten())
         grad_query, grad_scores = of_scores.new_zeros(num_slots, of_query.shape[1]), of_scores.new_zeros(num_slots)
         grad_key, grad_value = (of_scores.new_zeros(of_key.shape) for _ in range(2))
         if len(blocks.group):

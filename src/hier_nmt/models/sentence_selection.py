@@ -94,7 +94,7 @@ class SelectedRelevance(torch.autograd.Function):
     @staticmethod
     def forward(ctx, query, key, indices, scores):  # type: ignore[no-untyped-def]
         """The known scores [B, H, Q, C] of the pairs that `indices` [B, H, Q, C] names."""
-        ctx.save_for_backward(query, key, indices)
+        ctx.save_for_backward(query, key, indices.int())  # which takes half of the memory
         return scores.clone()
 
     @staticmethod
@@ -103,6 +103,7 @@ class SelectedRelevance(torch.autograd.Function):
         """Gradients of query [B, H, Q, E] and key [B, H, N, E]."""
         # Detached, because `embedding_bag` prepares for gradients of its own where a weight says it wants them.
         *states, indices = (saved.detach() for saved in ctx.saved_tensors)
+        indices = indices.long()
         query, key = map(full_precision, states)
         compiled = compiled_form(query)
         gradients = relevance_gradients if compiled is None else compiled.relevance_gradients
@@ -284,6 +285,8 @@ def search_many(
     limits = keys.new_zeros(keys.shape[:3]).masked_fill_(~columns.arrange(sentence_mask, 1)[:, None], -torch.inf)
     # What is no number is chosen before all others.
     limits = limits.masked_fill_(columns.arrange(is_no_number, 2), torch.inf)
+    # `top_members` need none where everything may be chosen.
+    has_limits = columns.group_size == 1 or bool((limits != 0).any())
     workspace = kept_workspace(key)
     best = key.new_full((*query.shape[:3], t), -torch.inf)
     indices = torch.zeros(best.shape, dtype=torch.int64, device=query.device)
@@ -293,7 +296,7 @@ def search_many(
         some_queries = query[*here, some]
         if query.dtype != key.dtype:
             some_queries = workspace.take("queries of a part", *some_queries.shape).copy_(some_queries)
-        scores = limited_products(some_queries, keys[here], limits[here], workspace)
+        scores = limited_products(some_queries, keys[here], limits[here] if has_limits else None, workspace)
         own = None if own_sentence_ids is None else own_sentence_ids[documents, some]
         choosable = None if num_choosable is None else num_choosable[documents, some]
         found = select_allowed(scores, num_found, columns, own, choosable, workspace)
@@ -309,25 +312,35 @@ def parts_of_search(query: torch.Tensor, key: torch.Tensor) -> Iterator[tuple[sl
     if num_queries * num_keys >= SCORES_AT_ONCE // 8 and runs_eagerly_on_processor(key):
         # Products of one head, that stay in the processor's cache, are found and compared faster.
         parts = [(slice(b, b + 1), slice(h, h + 1)) for b in range(batch_size) for h in range(num_heads)]
-        size = SCORES_AT_ONCE // 2 // num_keys
+        # Convolutions give fresh memory, of which less is faster; kept memory is better made use of in larger parts.
+        size = SCORES_AT_ONCE // (2 if are_convolved(query, key) else 1) // num_keys
     for documents, heads in parts:
         for start in range(0, num_queries, max(size, 1)):
             yield documents, heads, slice(start, start + max(size, 1))
 
 
 def limited_products(
-    queries: torch.Tensor, keys: torch.Tensor, limits: torch.Tensor, workspace: Workspace
+    queries: torch.Tensor, keys: torch.Tensor, limits: torch.Tensor | None, workspace: Workspace
 ) -> torch.Tensor:
-    """Products [B, H, Q, N] of queries [B, H, Q, E] and keys [B, H, N, E], plus limits [B, H, N].
+    """Products [B, H, Q, N] of queries [B, H, Q, E] and keys [B, H, N, E], plus limits [B, H, N] if there are any.
 
-    A zero that is added makes negative zeros positive, as `top_columns` asks for.
+    Limits of zero make negative zeros positive, as `top_columns` asks for.
     """
-    if queries.shape[:2].numel() == 1 and is_convolved(queries, keys) and multiplies_512_bits():
-        # A convolution brings fresh memory, which costs more than it saves where it is hardly faster.
-        return convolved(queries[0, 0], keys[0, 0], limits[0, 0])[None, None]
-    scores = workspace.take("scores", *queries.shape[:3], keys.shape[2]).copy_(limits[:, :, None])
-    scores.flatten(0, 1).baddbmm_(queries.flatten(0, 1), keys.flatten(0, 1).transpose(1, 2))
+    if queries.shape[:2].numel() == 1 and are_convolved(queries, keys):
+        return convolved(queries[0, 0], keys[0, 0], None if limits is None else limits[0, 0])[None, None]
+    scores = workspace.take("scores", *queries.shape[:3], keys.shape[2])
+    if limits is not None:
+        scores.copy_(limits[:, :, None])
+    scores.flatten(0, 1).baddbmm_(queries.flatten(0, 1), keys.flatten(0, 1).transpose(1, 2), beta=limits is not None)
     return scores
+
+
+def are_convolved(queries: torch.Tensor, keys: torch.Tensor) -> bool:
+    """Whether queries [..., E] are multiplied by keys [..., E] as a convolution.
+
+    It brings fresh memory, which costs more than it saves where it is hardly faster.
+    """
+    return is_convolved(queries, keys) and multiplies_512_bits()
 
 
 class Columns(NamedTuple):

@@ -45,22 +45,23 @@ def top_members(
     """Sentences [..., t] of the t < N highest scores [..., N], and these scores; of equal ones the first sentence wins.
 
     Args:
-        scores: as `top_columns` takes them, on a processor; in the order of `sentence_selection.Columns`.
+        scores: as `top_columns` takes them, but zeros may be negative, on a processor; in the order of
+            `sentence_selection.Columns`.
         t: number of sentences.
         group_size: of the columns, a power of two.
         workspace: holds what is compared.
     """
     grouped = scores.unflatten(-1, (group_size, -1))
     # They are among the members of the t groups with the best members.
-    groups, is_clear = clearly_best(grouped.amax(-2), t, workspace)
+    groups, is_clear = clearly_best(grouped.amax(-2).add_(0.0), t, workspace)
     members = grouped.transpose(-1, -2).gather(-2, groups[..., None].expand(*groups.shape, group_size)).flatten(-2)
-    places, are_clear = clearly_best(members, t, workspace)
+    places, are_clear = clearly_best(members.add_(0.0), t, workspace)
     best = members.gather(-1, places)
     group = groups.gather(-1, places >> group_size.bit_length() - 1)
     sentences = group.mul_(group_size).add_(places & group_size - 1)
     is_clear &= are_clear
     if not is_clear.all():
-        by_sentence = grouped[~is_clear].transpose(-1, -2).flatten(-2)
+        by_sentence = grouped[~is_clear].transpose(-1, -2).flatten(-2).add_(0.0)
         again = first_maxima(ordered_keys(by_sentence, torch.int64, workspace), t, workspace)[0]
         sentences[~is_clear], best[~is_clear] = again, by_sentence.gather(-1, again)
     return sentences, best

@@ -66,3 +66,15 @@ def test_the_highest_members_of_groups_are_those_that_a_stable_sort_puts_first(n
         found, best = top_members(scores, t, group_size, Workspace(scores))
         assert torch.equal(found.sort(-1).values, order[:, :t].sort(-1).values)
         assert torch.equal(best, by_sentence.gather(-1, found))
+
+
+def test_zeros_of_either_sign_are_equal_members_of_groups():
+    by_sentence = -1.0 - torch.arange(256.0).repeat(3, 1)
+    # In more groups than are kept, in one group, and in the first and all others.
+    by_sentence[0, 3:9], by_sentence[0, 20:100:20] = -0.0, 0.0
+    by_sentence[1, :4], by_sentence[1, 4:8] = -0.0, 0.0
+    by_sentence[2, :7], by_sentence[2, 7:] = -0.0, 0.0
+    scores = by_sentence.unflatten(-1, (-1, 8)).transpose(-1, -2).flatten(-2)
+    found, best = top_members(scores, 4, 8, Workspace(scores))
+    assert found.sort(-1).values.tolist() == [[3, 4, 5, 6], [0, 1, 2, 3], [0, 1, 2, 3]]
+    assert (best == 0).all()
