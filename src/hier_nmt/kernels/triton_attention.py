@@ -20,7 +20,7 @@ import triton.language as tl
 from torch.nn import functional
 
 from ..models.grouped_attention import LOG2_E, flat_rows, merge
-from ..models.sentence_blocks import KeyRows, plan_blocks
+from ..models.sentence_blocks import RowOrder, plan_blocks
 
 # What the matrix units of a GPU multiply at least.
 SHORTEST = 16
@@ -154,7 +154,7 @@ class TritonAttention(torch.autograd.Function):
         # As many queries as would fill half of the blocks, if all sentences were read equally often.
         num_groups = len(words.rank) * query.shape[1]
         length = 4 * SHORTEST if numbers.numel() >= 2 * SHORTEST * num_groups else SHORTEST
-        blocks = plan_blocks(numbers, words, KeyRows(key.shape[1], key.shape[2]), num_queries=length)
+        blocks = plan_blocks(numbers, words, RowOrder(key.shape[1], key.shape[2]), num_queries=length)
         of_query, of_key, of_value, of_scores = (rows.contiguous() for rows in all_rows(query, key, value, scores))
         num_blocks = len(blocks.group)
         # One slot more than there are: that of pairs which name no sentence.

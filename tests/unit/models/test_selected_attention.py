@@ -168,21 +168,21 @@ def test_work_done_in_parts_equals_the_loop(monkeypatch, numbers_at_once, pairs_
 
 
 @pytest.mark.parametrize("pairs_at_once", [10, 2**16], ids=["single heads", "all heads"])
-@pytest.mark.parametrize("by_key", [(1, 2), (1,), (2,), (0, 1, 2)], ids=["both", "keys", "values", "queries too"])
-def test_states_whose_heads_follow_one_another_are_read_where_they_are(monkeypatch, by_key, pairs_at_once):
+@pytest.mark.parametrize("by_token", [(1, 2), (1,), (2,), (0, 1, 2)], ids=["both", "keys", "values", "queries too"])
+def test_states_whose_heads_follow_one_another_are_read_where_they_are(monkeypatch, by_token, pairs_at_once):
     monkeypatch.setattr(grouped_attention, "PAIRS_AT_ONCE", pairs_at_once)
     key_ids = torch.tensor(DOCUMENTS["padded batch"])
     leaves = leaves_of(key_ids, num_heads=3)
-    for place in by_key:  # as projections give them
+    for place in by_token:  # as projections give them
         leaf = leaves[place].detach().transpose(1, 2).contiguous().transpose(1, 2)
         leaves[place] = leaf.requires_grad_()
     options = {"own_sentence_ids": key_ids, "query_positions": torch.arange(key_ids.shape[1])}
     assert_equals_the_loop("grouped", leaves, key_ids, 2)
     assert_equals_the_loop("grouped", leaves, key_ids, 2, **options)
-    if by_key == (1, 2):
-        key_rows = sentence_blocks.KeyRows.of(leaves[1])
-        assert key_rows.is_by_key
-        assert key_rows.flatten(leaves[1]).data_ptr() == leaves[1].data_ptr()
+    if by_token == (1, 2):
+        key_order = sentence_blocks.RowOrder.of(leaves[1])
+        assert key_order.is_by_token
+        assert key_order.flatten(leaves[1]).data_ptr() == leaves[1].data_ptr()
 
 
 @pytest.mark.parametrize("is_causal", [False, True], ids=["", "causal"])
@@ -390,8 +390,8 @@ def test_little_is_padded_whatever_the_lengths_and_however_often_sentences_are_r
     words = sentence_blocks.find_words(torch.arange(1, num_sentences + 1).repeat_interleave(lengths)[None])
     popularity = torch.rand(num_sentences) ** 2
     chosen = torch.multinomial(popularity.expand(num_rows, -1), 4)
-    key_rows = sentence_blocks.KeyRows(num_heads=8, num_keys=int(lengths.sum()))
-    blocks = sentence_blocks.plan_blocks((chosen + 1).view(1, 8, -1, 4), words, key_rows)
+    key_order = sentence_blocks.RowOrder(num_heads=8, length=int(lengths.sum()))
+    blocks = sentence_blocks.plan_blocks((chosen + 1).view(1, 8, -1, 4), words, key_order)
     assert chosen.numel() <= len(blocks.row) <= 1.3 * chosen.numel()
     num_places = sum(chunk.longest * (chunk.slots.stop - chunk.slots.start) for chunk in blocks.chunks)
     assert num_places <= 1.45 * lengths[chosen].sum()
