@@ -20,7 +20,7 @@ from torch.nn import functional
 from .compiled_form import compiled_form, triton_attention
 from .precision import full_precision
 from .processor import multiplies_bfloat16
-from .sentence_blocks import Chunk, KeyRows, SentenceWords, Slab, plan_blocks
+from .sentence_blocks import Chunk, RowOrder, SentenceWords, Slab, plan_blocks
 from .workspace import Workspace, kept_workspace
 
 # Pairs of a query and a sentence that are planned at one time.
@@ -123,7 +123,7 @@ def attend_slab(
     Args:
         slab: the plan.
         query: [R, E].
-        key, value: [B * H * K, E], in the order of the slab's `key_rows`.
+        key, value: [B * H * K, E], in the order of the slab's `key_order`.
         scores: added scores [R, C].
         scaling: factor on query . key.
         dropout: on the weights.
@@ -266,19 +266,19 @@ class GroupedAttention(torch.autograd.Function):
         """Output [B, H, Q, E]."""
         output, normaliser = None, scores.new_empty(scores.shape[:3])
         arithmetic = Arithmetic.of(query, scores)
-        key_rows = KeyRows.of(key)
-        flat_key, flat_value = (worked_on(key_rows.flatten(states)) for states in (key, value))
+        key_order = RowOrder.of(key)
+        flat_key, flat_value = (worked_on(key_order.flatten(states)) for states in (key, value))
         slabs = []
         for heads in head_slabs(numbers):
             some = numbers[:, heads]
-            blocks = plan_blocks(some, words, key_rows, first_head=heads.start)
-            slabs.append(Slab(blocks, words, key_rows, some.shape[1], some.shape[2], query_positions))
+            blocks = plan_blocks(some, words, key_order, first_head=heads.start)
+            slabs.append(Slab(blocks, words, key_order, some.shape[1], some.shape[2], query_positions))
             flat_query, flat_scores = worked_on_rows(heads, query, scores)
             of_heads = dropout.of_heads(heads.start)
             merged, sums = attend_slab(
                 slabs[-1], flat_query, flat_key, flat_value, flat_scores, scaling, of_heads, arithmetic
             )
-            output = with_heads(output, heads, merged.to(query.dtype), query.shape)
+            output = with_heads(output, heads, merged.to(query.dtype), query)
             normaliser[:, heads] = sums.view(some.shape[:3])
         arithmetic.give_back()
         ctx.save_for_backward(query, key, value, scores, output, normaliser)
@@ -292,8 +292,8 @@ class GroupedAttention(torch.autograd.Function):
         query, key, value, scores, output, normaliser = ctx.saved_tensors
         slabs, scaling, dropout = ctx.plan
         grad_query = grad_scores = None
-        key_rows = KeyRows.of(key)
-        flat_key, flat_value = (worked_on(key_rows.flatten(states)) for states in (key, value))
+        key_order = RowOrder.of(key)
+        flat_key, flat_value = (worked_on(key_order.flatten(states)) for states in (key, value))
         grad_key, grad_value = (scores.new_zeros(len(states) + 1, states.shape[1]) for states in (flat_key, flat_value))
         arithmetic = Arithmetic.of(query, scores)
         first = 0
@@ -302,27 +302,28 @@ class GroupedAttention(torch.autograd.Function):
             of_query, *others = worked_on_rows(heads, query, scores, output, normaliser, grad_output)
             states = SlabStates(of_query, flat_key, flat_value, *others)
             found = slab_gradients(slab, states, grad_key, grad_value, scaling, dropout.of_heads(first), arithmetic)
-            grad_query = with_heads(grad_query, heads, found.query.to(query.dtype), query.shape)
-            grad_scores = with_heads(grad_scores, heads, found.scores, scores.shape)
+            grad_query = with_heads(grad_query, heads, found.query.to(query.dtype), query)
+            grad_scores = with_heads(grad_scores, heads, found.scores, scores)
             first = heads.stop
         arithmetic.give_back()
-        grad_key, grad_value = (key_rows.unflatten(rows[:-1]).to(key.dtype) for rows in (grad_key, grad_value))
+        grad_key, grad_value = (key_order.unflatten(rows[:-1]).to(key.dtype) for rows in (grad_key, grad_value))
         return grad_query, grad_key, grad_value, grad_scores, None, None, None, None, None
 
 
-def with_heads(whole: torch.Tensor | None, heads: slice, part: torch.Tensor, shape: torch.Size) -> torch.Tensor:
-    """The states [B, H, L, ...] of a shape in which those of some heads are the rows `part` [B * H' * L, ...].
+def with_heads(whole: torch.Tensor | None, heads: slice, part: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
+    """The states [B, H, L, ...] in which those of some heads are the rows `part` [B * H' * L, ...].
 
     Args:
         whole: the states so far, or None before the first heads.
         heads: which they are.
         part: their rows.
-        shape: of the whole.
+        like: has the shape of the whole, which lies in memory as this does.
     """
-    if heads == slice(0, shape[1]):
-        return part.view(shape)
+    if heads == slice(0, like.shape[1]):
+        return part.view(like.shape)
     if whole is None:
-        whole = part.new_empty(shape)
+        order = RowOrder.of(like)
+        whole = order.unflatten(part.new_empty(like.shape[:3].numel(), like.shape[3]))
     whole[:, heads] = part.view(whole[:, heads].shape)
     return whole
 

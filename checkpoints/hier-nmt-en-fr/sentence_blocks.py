@@ -65,42 +65,42 @@ def find_words(key_sentence_ids: torch.Tensor) -> SentenceWords:
     return SentenceWords(rank.masked_fill_(count == 0, num_places), start[place], length, place // num_numbers, keys)
 
 
-class KeyRows(NamedTuple):
-    """In which order the keys [B, H, K, E] of a batch lie in memory as rows [B * H * K, E].
+class RowOrder(NamedTuple):
+    """In which order states [B, H, L, E] lie in memory as rows [B * H * L, E].
 
     Attributes:
         num_heads: H.
-        num_keys: K.
-        is_by_key: whether the heads of a key follow one another, as projections give them, or the keys of a head.
+        length: L.
+        is_by_token: whether the heads of a token follow one another, as projections give them, or the tokens of a head.
     """
 
     num_heads: int
-    num_keys: int
-    is_by_key: bool = False
+    length: int
+    is_by_token: bool = False
 
     @classmethod
-    def of(cls, key: torch.Tensor) -> "KeyRows":
-        """The order of these keys [B, H, K, E]."""
-        is_by_key = not key.is_contiguous() and key.transpose(1, 2).is_contiguous()
-        return cls(key.shape[1], key.shape[2], is_by_key)
+    def of(cls, states: torch.Tensor) -> "RowOrder":
+        """The order of these states [B, H, L, E]."""
+        is_by_token = not states.is_contiguous() and states.transpose(1, 2).is_contiguous()
+        return cls(states.shape[1], states.shape[2], is_by_token)
 
     def flatten(self, states: torch.Tensor) -> torch.Tensor:
-        """The states [B, H, K, E] as rows."""
-        return (states.transpose(1, 2) if self.is_by_key else states).flatten(0, 2)
+        """The states [B, H, L, ...] as rows."""
+        return (states.transpose(1, 2) if self.is_by_token else states).flatten(0, 2)
 
     def unflatten(self, rows: torch.Tensor) -> torch.Tensor:
-        """The states [B, H, K, E] of the rows."""
-        if self.is_by_key:
-            return rows.view(-1, self.num_keys, self.num_heads, rows.shape[1]).transpose(1, 2)
-        return rows.view(-1, self.num_heads, self.num_keys, rows.shape[1])
+        """The states [B, H, L, ...] of the rows."""
+        if self.is_by_token:
+            return rows.view(-1, self.length, self.num_heads, *rows.shape[1:]).transpose(1, 2)
+        return rows.view(-1, self.num_heads, self.length, *rows.shape[1:])
 
     def offset(self, document: torch.Tensor, head: torch.Tensor) -> torch.Tensor:
-        """What is added, for some documents and heads, to keys that are numbered by `places`, to have their rows."""
-        return head if self.is_by_key else (document * (self.num_heads - 1) + head) * self.num_keys
+        """What is added, for some documents and heads, to the `places` of tokens to have their rows."""
+        return head if self.is_by_token else (document * (self.num_heads - 1) + head) * self.length
 
-    def places(self, keys: torch.Tensor) -> torch.Tensor:
-        """The rows of keys `document * K + index`, but for their `offset`."""
-        return keys * self.num_heads if self.is_by_key else keys
+    def places(self, tokens: torch.Tensor) -> torch.Tensor:
+        """The rows of tokens `document * L + index`, but for their `offset`."""
+        return tokens * self.num_heads if self.is_by_token else tokens
 
 
 class ChunkPlan(NamedTuple):
@@ -131,7 +131,7 @@ class Blocks:
         is_divided: some group has several blocks.
         start: where the words of its sentence begin in `SentenceWords.keys` [M].
         length: how many these are [M].
-        offset: of its sentence and head in `KeyRows` [M].
+        offset: of its sentence and head in `RowOrder` [M].
         slot: slot of each pair [R, C], int32; the number of slots for pairs that name no sentence.
         chunks: which blocks are worked on together, in their order, or none.
     """
@@ -149,7 +149,7 @@ class Blocks:
 def plan_blocks(
     numbers: torch.Tensor,
     words: SentenceWords,
-    key_rows: KeyRows,
+    key_order: RowOrder,
     *,
     first_head: int = 0,
     num_queries: int | None = None,
@@ -159,7 +159,7 @@ def plan_blocks(
     Args:
         numbers: of the sentences.
         words: where the words of the sentences are.
-        key_rows: in which order the keys lie.
+        key_order: in which order the keys lie.
         first_head: the first of the heads at work.
         num_queries: slots of every block, for whoever works on each block alone: then there are no chunks. None: as
             many as the largest block of its chunk needs.
@@ -217,7 +217,7 @@ def plan_blocks(
         is_divided=bool((num_blocks > 1).any()),
         start=words.start[rank],
         length=words.length[rank],
-        offset=key_rows.offset(words.row[rank], head + first_head),
+        offset=key_order.offset(words.row[rank], head + first_head),
         slot=torch.empty_like(slot).scatter_(0, pair, slot).view(-1, num_choices).int(),
         chunks=chunks,
     )
@@ -276,7 +276,7 @@ class Chunk(NamedTuple):
         blocks: which they are.
         slots: their slots.
         rows: row of each query in the flattened queries [m, L].
-        keys: rows of the words [m, W] in the order of `KeyRows`; the number of rows where there is none.
+        keys: rows of the words [m, W] in the order of `RowOrder`; the number of rows where there is none.
         may_look: boolean [m, W, L or 1], or None where all is to be seen.
     """
 
@@ -297,7 +297,7 @@ class Slab(NamedTuple):
     Attributes:
         blocks: which of their queries read which sentences.
         words: of all sentences.
-        key_rows: in which order the keys lie.
+        key_order: in which order the keys lie.
         num_heads: H'.
         num_queries: Q.
         query_positions: index [Q] of each query among the keys, or None.
@@ -305,7 +305,7 @@ class Slab(NamedTuple):
 
     blocks: Blocks
     words: SentenceWords
-    key_rows: KeyRows
+    key_order: RowOrder
     num_heads: int
     num_queries: int
     query_positions: torch.Tensor | None
@@ -339,17 +339,17 @@ class Slab(NamedTuple):
         places = self.blocks.start[blocks, None] + index
         if is_even:
             words = self.words.keys[places]
-            return words, self.key_rows.places(words) + self.blocks.offset[blocks, None], None
+            return words, self.key_order.places(words) + self.blocks.offset[blocks, None], None
         is_word = index < self.blocks.length[blocks, None]
         words = self.words.keys[places.masked_fill_(~is_word, 0)]
-        keys = self.key_rows.places(words) + self.blocks.offset[blocks, None]
-        keys.masked_fill_(~is_word, len(self.words.keys) * self.key_rows.num_heads)
+        keys = self.key_order.places(words) + self.blocks.offset[blocks, None]
+        keys.masked_fill_(~is_word, len(self.words.keys) * self.key_order.num_heads)
         return words, keys, is_word
 
     def _chunk(self, plan: ChunkPlan, words: torch.Tensor, keys: torch.Tensor, may_look: torch.Tensor | None) -> Chunk:
         rows = self.blocks.row[plan.slots].view(-1, plan.num_queries)
         if self.query_positions is not None:
             positions = self.query_positions[rows % self.num_queries]
-            is_past = (words % self.key_rows.num_keys)[..., None] <= positions[:, None, :]
+            is_past = (words % self.key_order.length)[..., None] <= positions[:, None, :]
             may_look = is_past if may_look is None else is_past & may_look
         return Chunk(plan.blocks, plan.slots, rows, keys, may_look)

@@ -50,7 +50,7 @@ def source2token(
             raise ValueError(f"Sentence number {highest} is above num_sentences={num_sentences}.")
     query = query.reshape(-1, query.shape[-1])
     num_heads, head_dim = query.shape
-    batch_size, _, d_model = hidden_states.shape
+    batch_size = len(hidden_states)
     row_starts = torch.arange(batch_size, device=sentence_ids.device)[:, None] * (num_sentences + 1)
     places = (sentence_ids + row_starts).flatten()  # [B S] into rows of one bin for padding and N for sentences
     num_places = batch_size * (num_sentences + 1)
@@ -58,8 +58,14 @@ def source2token(
     key_of_query = torch.einsum("he,hed->hd", query, key_weight.unflatten(0, (num_heads, head_dim)))  # [H, D]
     states = hidden_states.flatten(0, 1)
     weights = weights_in_sentence(functional.linear(states, key_of_query) * head_dim**-0.5, places, num_places)
+    order = places.argsort(stable=True)
+    counts = places.new_zeros(num_places).scatter_add(0, places, torch.ones_like(places))
+    weights = weights.to(states.dtype)[order]
+    # Weighted states of all tokens are never held.
     pooled_heads = [
-        states.new_zeros(num_places, d_model).index_add(0, places, states * weights[:, head, None].to(states.dtype))
+        functional.embedding_bag(
+            order, states, counts.cumsum(0) - counts, mode="sum", per_sample_weights=weights[:, head]
+        )
         for head in range(num_heads)
     ]
     pooled = torch.stack(pooled_heads, dim=1).unflatten(0, (batch_size, num_sentences + 1))[:, 1:]  # [B, N, H, D]

@@ -18,7 +18,7 @@ from .compiled_form import compiled_form
 from .linear import convolved, is_convolved
 from .precision import full_precision, outside_autocast
 from .processor import multiplies_512_bits, runs_eagerly_on_processor
-from .sentence_blocks import narrowed
+from .sentence_blocks import RowOrder, narrowed
 from .top_scores import FEW_SCORES, top_columns, top_members
 from .workspace import Workspace, kept_workspace
 
@@ -176,19 +176,20 @@ def relevance_gradients(
         # A key that nobody selected has no effect, whatever it holds.
         selected_key = key.masked_fill((weights == 0).all(2)[..., None], 0.0)
         return weights @ selected_key, weights.transpose(2, 3) @ query
-    rows = key_rows(indices, key.shape[2])  # [R, C] with R = B H Q
-    weights = grad_products.reshape(rows.shape).contiguous()
+    order = RowOrder.of(query)
+    rows = order.flatten(key_rows(indices, key.shape[2]).view(indices.shape))  # [R, C] with R = B H Q
+    weights = order.flatten(grad_products).contiguous()
     grad_query = functional.embedding_bag(rows, key.flatten(0, 2), mode="sum", per_sample_weights=weights)
-    order = narrowed(rows.flatten(), key.shape[:3].numel()).argsort()
+    by_key = narrowed(rows.flatten(), key.shape[:3].numel()).argsort()
     counts = torch.bincount(rows.flatten(), minlength=key.shape[:3].numel())
     grad_key = functional.embedding_bag(
-        order // rows.shape[1],
-        query.flatten(0, 2),
+        by_key // rows.shape[1],
+        order.flatten(query),
         offsets=counts.cumsum(0) - counts,
         mode="sum",
-        per_sample_weights=weights.flatten()[order],
+        per_sample_weights=weights.flatten()[by_key],
     ).view_as(key)
-    return grad_query.view_as(query), grad_key
+    return order.unflatten(grad_query), grad_key
 
 
 @outside_autocast
