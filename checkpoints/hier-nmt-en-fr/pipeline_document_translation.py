@@ -367,6 +367,7 @@ if False:  # From a folder, Transformers before 5.8 copies only what the file th
     from .selected_attention import *
     from .sentence_blocks import *
     from .sentence_encoder import *
+    from .sentence_search import *
     from .sentence_selection import *
     from .sentence_tree import *
     from .text_segmentation import *

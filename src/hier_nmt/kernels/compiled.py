@@ -29,7 +29,7 @@ from typing import Any
 
 import torch
 
-from ..models import sentence_selection
+from ..models import sentence_search
 from ..models.compiled_form import CompiledForm, install_compiled_form
 from ..models.sentence_blocks import SentenceWords
 from ..models.sentence_tree import start_level
@@ -269,14 +269,14 @@ def search_all(
     own_sentence_ids: torch.Tensor | None,
     num_choosable: torch.Tensor | None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """What `sentence_selection.search_all` gives back."""
+    """What `sentence_search.search_all` gives back."""
     arguments = query, key, sentence_mask, t, own_sentence_ids, num_choosable
     if query.shape[2] == 1:
         # A decoding step is faster where nothing is done to each key.
-        return sentence_selection.search_all(*arguments)
+        return sentence_search.search_all(*arguments)
     if torch.isnan(query.sum() + key.masked_fill(~sentence_mask[:, None, :, None], 0.0).sum()):
         # Comparisons would leave out what is no number, and hide it.
-        return sentence_selection.search_all(*arguments)
+        return sentence_search.search_all(*arguments)
     batch_size, num_heads, num_queries, width = query.shape
     with_tiles = t <= MAX_CHOICES_WITH_TILES and width % TILE_NUMBERS == 0 and has_tiles()
     if with_tiles and query.dtype == key.dtype == torch.bfloat16:

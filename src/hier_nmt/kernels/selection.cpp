@@ -1,7 +1,7 @@
 // Copyright 2026 The hier_nmt Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// The choice of the t sentences that matter to each query, in float32: what sentence_selection.py computes with
+// The choice of the t sentences that matter to each query, in float32: what sentence_search.py computes with
 // PyTorch.
 //
 // Each (document, head) is the work of one thread. Dimensions as in choice.h.

@@ -17,7 +17,7 @@ class CompiledForm(NamedTuple):
     Attributes:
         is_usable: whether the others can take queries [B, H, Q, E] like these.
         attend: `GroupedAttention.apply`.
-        search_all: `sentence_selection.search_all`.
+        search_all: `sentence_search.search_all`.
         search_tree: `sentence_tree.search_tree`.
         relevance: scores [B, H, Q, C] of `relevance_of_selected`, without gradients.
         relevance_gradients: gradients of query and key from query, key, indices and the gradient of those scores.

@@ -46,7 +46,7 @@ def top_members(
 
     Args:
         scores: as `top_columns` takes them, but zeros may be negative, on a processor; in the order of
-            `sentence_selection.Columns`.
+            `sentence_search.Columns`.
         t: number of sentences.
         group_size: of the columns, a power of two.
         workspace: holds what is compared.

@@ -9,7 +9,7 @@ import torch
 from largest_tensor import LargestTensor
 from references import scores_by_sentence, select_by_relevance_reference
 
-from hier_nmt.models import linear, processor, sentence_selection, top_scores
+from hier_nmt.models import linear, processor, sentence_search, top_scores
 from hier_nmt.models.sentence_selection import keep_top_t, select_by_relevance, select_top_sentences
 from hier_nmt.models.sentence_tree import traverse_tree
 
@@ -106,8 +106,8 @@ def test_selected_scores_stand_for_what_keep_top_t_keeps_with_its_gradients(t):
 @pytest.fixture
 def searching_as_many(monkeypatch):
     """All queries are searched for as many are."""
-    monkeypatch.setattr(sentence_selection, "FEW_QUERIES", 0)
-    monkeypatch.setattr(sentence_selection, "FEW_SCORES", 0)
+    monkeypatch.setattr(sentence_search, "FEW_QUERIES", 0)
+    monkeypatch.setattr(sentence_search, "FEW_SCORES", 0)
 
 
 @pytest.fixture(params=["few", "few of many documents", "many"])
@@ -116,7 +116,7 @@ def each_search(request, monkeypatch):
     if request.param == "many":
         request.getfixturevalue("searching_as_many")
         return
-    monkeypatch.setattr(sentence_selection, "FEW_SCORES", 2**30)
+    monkeypatch.setattr(sentence_search, "FEW_SCORES", 2**30)
     if request.param != "few":
         monkeypatch.setattr(top_scores, "FEW_SCORES", 0)
         monkeypatch.setattr(top_scores, "FEW_ROWS", 0)
@@ -300,7 +300,7 @@ def test_a_choice_made_in_parts_equals_the_choice_made_at_once(monkeypatch):
     numbers = torch.randint(1, 6, (4, 11))
     options = {"own_sentence_ids": numbers, "num_choosable": numbers.flip(1)}
     whole = select_by_relevance(query, key, MASK, 2, **options)
-    monkeypatch.setattr(sentence_selection, "SCORES_AT_ONCE", 100)
+    monkeypatch.setattr(sentence_search, "SCORES_AT_ONCE", 100)
     torch.testing.assert_close(select_by_relevance(query, key, MASK, 2, **options), whole)
 
 
@@ -308,7 +308,7 @@ def test_a_choice_made_in_parts_equals_the_choice_made_at_once(monkeypatch):
 @pytest.mark.parametrize(("num_sentences", "queries_at_once"), [(33, 300), (300, 296)])
 def test_a_choice_by_convolutions_equals_the_choice_by_products(monkeypatch, num_sentences, queries_at_once):
     monkeypatch.setattr(linear, "convolves_faster", lambda: False)
-    monkeypatch.setattr(sentence_selection, "multiplies_512_bits", lambda: True)
+    monkeypatch.setattr(sentence_search, "multiplies_512_bits", lambda: True)
     generator = torch.Generator().manual_seed(3)
     # Products of whole numbers are exact, and often equal.
     query, key = (torch.randint(-2, 3, (2, 3, some, 5), generator=generator).float() for some in (700, num_sentences))
@@ -316,30 +316,30 @@ def test_a_choice_by_convolutions_equals_the_choice_by_products(monkeypatch, num
     mask = torch.rand(2, num_sentences, generator=generator) < 0.8
     numbers = torch.randint(1, num_sentences + 1, (2, 700), generator=generator)
     options = {"own_sentence_ids": numbers, "num_choosable": numbers.flip(1)}
-    shapes, convolve = [], sentence_selection.convolved
+    shapes, convolve = [], sentence_search.convolved
     monkeypatch.setattr(
-        sentence_selection, "convolved", lambda *args: shapes.append(tuple(map(len, args))) or convolve(*args)
+        sentence_search, "convolved", lambda *args: shapes.append(tuple(map(len, args))) or convolve(*args)
     )
     for given in ({}, options):
         products = select_by_relevance(query, key, mask, 4, **given)
         assert not shapes
         monkeypatch.setattr(linear, "convolves_faster", lambda: True)
-        monkeypatch.setattr(sentence_selection, "SCORES_AT_ONCE", 2 * 300 * num_sentences)
+        monkeypatch.setattr(sentence_search, "SCORES_AT_ONCE", 2 * 300 * num_sentences)
         torch.testing.assert_close(select_by_relevance(query, key, mask, 4, **given), products, equal_nan=True)
         # Two whole parts of each head, and few queries that are left.
         assert {num_queries for num_queries, *_ in shapes} == {queries_at_once}
         assert len(shapes) == 2 * 2 * 3
         shapes.clear()
-        monkeypatch.setattr(sentence_selection, "multiplies_512_bits", lambda: False)
+        monkeypatch.setattr(sentence_search, "multiplies_512_bits", lambda: False)
         torch.testing.assert_close(select_by_relevance(query, key, mask, 4, **given), products, equal_nan=True)
         assert not shapes
-        monkeypatch.setattr(sentence_selection, "multiplies_512_bits", lambda: True)
+        monkeypatch.setattr(sentence_search, "multiplies_512_bits", lambda: True)
         monkeypatch.setattr(linear, "convolves_faster", lambda: False)
 
 
 def test_no_tensor_holds_the_scores_of_all_queries_and_sentences(monkeypatch):
     at_once = 2**16
-    monkeypatch.setattr(sentence_selection, "SCORES_AT_ONCE", at_once)
+    monkeypatch.setattr(sentence_search, "SCORES_AT_ONCE", at_once)
     num_queries, num_sentences, width = 2000, 700, 8
     query = torch.randn(1, 2, num_queries, width, requires_grad=True)
     key = torch.randn(1, 2, num_sentences, width, requires_grad=True)

@@ -1,0 +1,201 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The search for the most relevant sentences of each query among all of them.
+
+Dimensions: B batch, N sentences, t sentences kept, H heads, Q queries, E head width.
+"""
+
+import math
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import torch
+from torch.nn import functional
+
+from .linear import convolved, is_convolved
+from .precision import full_precision
+from .processor import multiplies_512_bits, runs_eagerly_on_processor
+from .top_scores import FEW_SCORES, top_columns, top_members
+from .workspace import Workspace, kept_workspace
+
+# Scores held at one time.
+SCORES_AT_ONCE = 2**22
+# So few queries find their sentences in one step, because making all keys ready takes longer.
+FEW_QUERIES = 8
+# From so many sentences on, groups of them are compared by their best before single ones are.
+MIN_GROUPED_SENTENCES = 256
+
+
+def search_all(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    sentence_mask: torch.Tensor,
+    t: int,
+    own_sentence_ids: torch.Tensor | None,
+    num_choosable: torch.Tensor | None,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Indices and scores [B, H, Q, t] of `select_by_relevance`, whose arguments these are."""
+    key = full_precision(key)
+    if query.shape[2] <= FEW_QUERIES or query.shape[:3].numel() * key.shape[2] <= FEW_SCORES:
+        scores = products_of_few(query, key, sentence_mask)
+        columns, num_found = Columns(torch.arange(key.shape[2], device=key.device), 1), min(t, key.shape[2])
+        found = select_allowed(scores, num_found, columns, own_sentence_ids, num_choosable, kept_workspace(key))
+        indices, products = (
+            functional.pad(some, (0, t - num_found), value=empty)
+            for some, empty in zip(found, (0, -torch.inf), strict=True)
+        )
+    else:
+        indices, products = search_many(query, key, sentence_mask, t, own_sentence_ids, num_choosable)
+    # Keys that are scaled before would make products that are equal differ by a rounding.
+    scores = products * query.shape[-1] ** -0.5
+    return indices, scores.masked_fill_(products == torch.inf, torch.nan)
+
+
+def products_of_few(query: torch.Tensor, key: torch.Tensor, sentence_mask: torch.Tensor) -> torch.Tensor:
+    """Products [B, H, Q, N] of few queries, such as those of a decoding step, as `top_columns` takes them.
+
+    Infinity stands for what is no number, minus infinity for sentences outside the mask.
+    """
+    # A zero is added because no zero may be negative.
+    products = (full_precision(query) @ key.transpose(2, 3)).add_(0.0).nan_to_num_(torch.inf, torch.inf, -torch.inf)
+    return products.masked_fill_(~sentence_mask[:, None, None], -torch.inf)
+
+
+def search_many(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    sentence_mask: torch.Tensor,
+    t: int,
+    own_sentence_ids: torch.Tensor | None,
+    num_choosable: torch.Tensor | None,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Indices and products [B, H, Q, t] for `search_all`; infinity stands for what is no number."""
+    # Minus infinity added to a product that is no number would not take it away, and a maximum might miss it.
+    is_no_number = key.isnan().any(-1) & sentence_mask[:, None]
+    key = key.masked_fill((is_no_number | ~sentence_mask[:, None])[..., None], 0.0)
+    columns = Columns.of(key.shape[2], t, key)
+    keys = columns.arrange(key, 2)
+    limits = keys.new_zeros(keys.shape[:3]).masked_fill_(~columns.arrange(sentence_mask, 1)[:, None], -torch.inf)
+    # What is no number is chosen before all others.
+    limits = limits.masked_fill_(columns.arrange(is_no_number, 2), torch.inf)
+    # `top_members` need none where everything may be chosen.
+    has_limits = columns.group_size == 1 or bool((limits != 0).any())
+    workspace = kept_workspace(key)
+    best = key.new_full((*query.shape[:3], t), -torch.inf)
+    indices = torch.zeros(best.shape, dtype=torch.int64, device=query.device)
+    num_found = min(t, len(columns.sentences))
+    for documents, heads, some in parts_of_search(query, keys):
+        here = documents, heads
+        some_queries = query[*here, some]
+        if query.dtype != key.dtype:
+            some_queries = workspace.take("queries of a part", *some_queries.shape).copy_(some_queries)
+        scores = limited_products(some_queries, keys[here], limits[here] if has_limits else None, workspace)
+        own = None if own_sentence_ids is None else own_sentence_ids[documents, some]
+        choosable = None if num_choosable is None else num_choosable[documents, some]
+        found = select_allowed(scores, num_found, columns, own, choosable, workspace)
+        indices[*here, some, :num_found], best[*here, some, :num_found] = found
+    return indices, best
+
+
+def parts_of_search(query: torch.Tensor, key: torch.Tensor) -> Iterator[tuple[slice, slice, slice]]:
+    """The documents, heads and queries [B, H, Q, E] for which scores of all keys [B, H, N, E] are held at one time."""
+    (batch_size, num_heads, num_queries, _), num_keys = query.shape, key.shape[2]
+    parts = [(slice(None), slice(None))]
+    size = SCORES_AT_ONCE // max(batch_size * num_heads * num_keys, 1)
+    if num_queries * num_keys >= SCORES_AT_ONCE // 8 and runs_eagerly_on_processor(key):
+        # Products of one head, that stay in the processor's cache, are found and compared faster.
+        parts = [(slice(b, b + 1), slice(h, h + 1)) for b in range(batch_size) for h in range(num_heads)]
+        # Convolutions give fresh memory, of which less is faster; kept memory is better made use of in larger parts.
+        size = SCORES_AT_ONCE // (2 if are_convolved(query, key) else 1) // num_keys
+    for documents, heads in parts:
+        for start in range(0, num_queries, max(size, 1)):
+            yield documents, heads, slice(start, start + max(size, 1))
+
+
+def limited_products(
+    queries: torch.Tensor, keys: torch.Tensor, limits: torch.Tensor | None, workspace: Workspace
+) -> torch.Tensor:
+    """Products [B, H, Q, N] of queries [B, H, Q, E] and keys [B, H, N, E], plus limits [B, H, N] if there are any.
+
+    Limits of zero make negative zeros positive, as `top_columns` asks for.
+    """
+    if queries.shape[:2].numel() == 1 and are_convolved(queries, keys):
+        return convolved(queries[0, 0], keys[0, 0], None if limits is None else limits[0, 0])[None, None]
+    scores = workspace.take("scores", *queries.shape[:3], keys.shape[2])
+    if limits is not None:
+        scores.copy_(limits[:, :, None])
+    scores.flatten(0, 1).baddbmm_(queries.flatten(0, 1), keys.flatten(0, 1).transpose(1, 2), beta=limits is not None)
+    return scores
+
+
+def are_convolved(queries: torch.Tensor, keys: torch.Tensor) -> bool:
+    """Whether queries [..., E] are multiplied by keys [..., E] as a convolution.
+
+    It brings fresh memory, which costs more than it saves where it is hardly faster.
+    """
+    return is_convolved(queries, keys) and multiplies_512_bits()
+
+
+class Columns(NamedTuple):
+    """In which order the sentences are scored, so that groups of neighbours are quickly compared.
+
+    The scores [G, N / G] of such columns have a group of G neighbours below one another.
+
+    Attributes:
+        sentences: index of the sentence in each column; indices beyond the last sentence fill up the last group.
+        group_size: G, or 1 where single sentences are compared.
+    """
+
+    sentences: torch.Tensor
+    group_size: int
+
+    @classmethod
+    def of(cls, num_sentences: int, t: int, key: torch.Tensor) -> "Columns":
+        """The columns for N sentences of which t are to be found, for scores of the type and device of these keys."""
+        # As many groups as members of t groups.
+        group_size = 2 ** round(math.log2(max(num_sentences / t, 1)) / 2)
+        if num_sentences < MIN_GROUPED_SENTENCES or key.dtype != torch.float32 or key.device.type != "cpu":
+            group_size = 1
+        num_groups = -(-num_sentences // group_size)
+        numbers = torch.arange(num_groups * group_size, device=key.device)
+        return cls(numbers.view(num_groups, group_size).t().flatten(), group_size)
+
+    def arrange(self, states: torch.Tensor, dim: int) -> torch.Tensor:
+        """The states of the sentences in this order, zeros (or False) behind the last."""
+        if self.group_size == 1:
+            return states
+        missing = len(self.sentences) - states.shape[dim]
+        padding = states.new_zeros([missing if place == dim else size for place, size in enumerate(states.shape)])
+        return torch.cat([states, padding], dim).index_select(dim, self.sentences)
+
+
+def select_allowed(
+    scores: torch.Tensor,
+    t: int,
+    columns: Columns,
+    own_sentence_ids: torch.Tensor | None,
+    num_choosable: torch.Tensor | None,
+    workspace: Workspace,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """The t <= N best [B, H, Q, t] of the scores [B, H, Q, N], within what `select_by_relevance` is told to allow.
+
+    The scores of what is not allowed are overwritten.
+    """
+    if num_choosable is not None:
+        scores.masked_fill_(columns.sentences >= num_choosable[:, None, :, None], -torch.inf)
+    ranked = scores
+    if own_sentence_ids is not None:
+        is_own = (columns.sentences == own_sentence_ids[:, None, :, None] - 1) & (scores != -torch.inf)
+        ranked = scores.masked_fill(is_own, torch.inf)
+    if columns.group_size == 1:
+        if t == scores.shape[-1]:
+            sentences = torch.arange(t, device=scores.device).expand(scores.shape)
+        else:
+            sentences = top_columns(ranked, t, workspace)
+        best = scores.gather(-1, sentences)
+    else:
+        sentences, best = top_members(ranked, t, columns.group_size, workspace)
+        if ranked is not scores:
+            num_groups = scores.shape[-1] // columns.group_size
+            best = scores.gather(-1, sentences % columns.group_size * num_groups + sentences // columns.group_size)
+    return sentences.masked_fill(best == -torch.inf, 0), best
