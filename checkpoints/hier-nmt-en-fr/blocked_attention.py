@@ -18,11 +18,11 @@ from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
 from .big_bird_pattern import BigBirdPlan
+from .processor import at_once
 from .selected_attention import UNREAD
 
 # Numbers in the largest temporary of a step.
 NUMBERS_AT_ONCE = 2**19
-NUMBERS_AT_ONCE_DEVICE = 2**26
 
 
 class Step(NamedTuple):
@@ -104,8 +104,7 @@ class BlockUnits:
 
     def steps(self, num_places: int) -> Iterator[Step]:
         """All units, some at a time, with their rows among those of S = `num_places` tokens."""
-        at_once = NUMBERS_AT_ONCE if self.row.device.type == "cpu" else NUMBERS_AT_ONCE_DEVICE
-        size = max(at_once // (self.block_size * self.num_keys), 1)
+        size = max(at_once(NUMBERS_AT_ONCE, self.row.device) // (self.block_size * self.num_keys), 1)
         for start in range(0, len(self.row), size):
             units = slice(start, min(start + size, len(self.row)))
             queries = self._positions(self.block[units, None])

@@ -105,7 +105,9 @@ def words_of(numbers: torch.Tensor, sorted_keys: SortedKeys) -> tuple[torch.Tens
     start = torch.searchsorted(sorted_keys.numbers, flat)
     length = torch.searchsorted(sorted_keys.numbers, flat, right=True) - start
     length = length.masked_fill(flat == 0, 0)
-    index = torch.arange(max(int(length.max()), 1), device=flat.device)
+    # A device is not waited for.
+    longest = int(length.max()) if flat.device.type == "cpu" else sorted_keys.longest
+    index = torch.arange(max(longest, 1), device=flat.device)
     is_word = index < length[..., None]  # [B, H Q C, W]
     places = (start[..., None] + index).clamp_max(sorted_keys.order.shape[1] - 1)
     indices = sorted_keys.order.gather(1, places.flatten(1)).view(*numbers.shape, -1)

@@ -19,7 +19,7 @@ from torch.nn import functional
 
 from .compiled_form import compiled_form, triton_attention
 from .precision import full_precision
-from .processor import multiplies_bfloat16
+from .processor import at_once, multiplies_bfloat16
 from .sentence_blocks import Chunk, RowOrder, SentenceWords, Slab, plan_blocks
 from .workspace import Workspace, kept_workspace
 
@@ -246,8 +246,8 @@ def add_sums(slab: Slab, chunk: Chunk, parts: list[tuple[torch.Tensor, torch.Ten
             total.index_copy_(0, chunk.keys.flatten(), blocks.flatten(0, 1).to(total.dtype))
         return
     count = torch.unique_consecutive(slab.blocks.group[chunk.blocks], return_counts=True)[1]
-    starts = count.cumsum(0) - count
-    numbers = torch.arange(len(chunk.keys), device=count.device)
+    starts = (count.cumsum(0) - count).to(chunk.keys.device)
+    numbers = torch.arange(len(chunk.keys), device=starts.device)
     rows = chunk.keys[starts]
     for total, blocks in parts:
         sums = functional.embedding_bag(numbers, blocks.flatten(1).to(total.dtype), starts, mode="sum")
@@ -331,7 +331,7 @@ def with_heads(whole: torch.Tensor | None, heads: slice, part: torch.Tensor, lik
 def head_slabs(numbers: torch.Tensor) -> list[slice]:
     """Heads whose pairs `numbers` [B, H, Q, C] are planned at one time."""
     num_heads = numbers.shape[1]
-    size = max(PAIRS_AT_ONCE * num_heads // max(numbers.numel(), 1), 1)
+    size = max(at_once(PAIRS_AT_ONCE, numbers.device) * num_heads // max(numbers.numel(), 1), 1)
     return [slice(start, min(start + size, num_heads)) for start in range(0, num_heads, size)]
 
 

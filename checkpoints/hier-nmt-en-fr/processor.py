@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What the processor can do."""
+"""What the processor can do, and how much is given to it, or to a device, at one time."""
 
 import functools
 from collections.abc import Mapping
@@ -8,6 +8,9 @@ from typing import Any
 
 import torch
 from torch import nn
+
+# Most numbers, such as logits, that a device works on at one time.
+MOST_AT_ONCE = 2**24
 
 
 @functools.cache
@@ -21,6 +24,14 @@ def runs_eagerly_on_processor(*tensors: torch.Tensor) -> bool:
     if torch.compiler.is_compiling() or torch.jit.is_tracing():  # type: ignore[attr-defined]
         return False
     return all(some.device.type == "cpu" and type(some) in (torch.Tensor, nn.Parameter) for some in tensors)
+
+
+def at_once(on_processor: int, device: torch.device) -> int:
+    """How much is worked on at one time, where it is so much on a processor, whose cache is to hold it.
+
+    A device takes more, because each operation costs a launch there, however little it does.
+    """
+    return on_processor if device.type == "cpu" else min(64 * on_processor, MOST_AT_ONCE)
 
 
 def multiplies_bfloat16() -> bool:

@@ -4,7 +4,8 @@
 
 The pairs of a query and a sentence that it reads are sorted by sentence and head. Those of one sentence and head are a
 block, or a few of equal size where they are many. Blocks with about as many words and queries are worked on together,
-so that little is padded.
+so that little is padded. Sentences and blocks are planned on the processor, pairs where the states are; if that is a
+device, it is waited for once, to know how many queries read each sentence.
 
 Dimensions: B batch, H' heads at work, Q queries, K keys, N sentences, C sentences read per query (the own one
 included), R = B H' Q rows, M blocks, m blocks of a chunk, L queries of the largest block of a chunk, W words of its
@@ -18,13 +19,15 @@ from typing import NamedTuple
 import torch
 from torch.nn import functional
 
+from .processor import at_once
+
 # Most queries of a block.
 MOST_QUERIES = 1024
 # Larger numbers of queries are a multiple of this one, which multiplies faster.
 MULTIPLE = 8
 # More empty slots than this are worth one more chunk.
 CHUNK_COST = 1024
-# Numbers in the largest temporary of a chunk, which is to stay in the processor's cache.
+# Numbers in the largest temporary of a chunk.
 NUMBERS_AT_ONCE = 2**18
 # Sentences of a chunk are of one class of lengths: up to 8 words, up to 11, up to 16, ...
 LENGTH_CLASSES = [8 * 2 ** (step / 2) for step in range(40)]
@@ -36,9 +39,9 @@ class SentenceWords(NamedTuple):
     Attributes:
         rank: rank of each place [B * (1 + N)], a place being `row * (1 + N) + number`; B * (1 + N) for places without
             words and for number 0, the padding.
-        start: where its words begin in `keys`, by rank [B * (1 + N)].
-        length: its number of words, by rank [B * (1 + N)].
-        row: its document, by rank [B * (1 + N)].
+        start: where its words begin in `keys`, by rank [B * (1 + N)]; on the processor.
+        length: its number of words, by rank [B * (1 + N)]; on the processor.
+        row: its document, by rank [B * (1 + N)]; on the processor.
         keys: the words of all sentences [B * K], as `row * K + index`.
     """
 
@@ -57,12 +60,21 @@ def find_words(key_sentence_ids: torch.Tensor) -> SentenceWords:
     device = key_sentence_ids.device
     places = (key_sentence_ids + torch.arange(batch_size, device=device)[:, None] * num_numbers).flatten()
     keys = places.argsort(stable=True)
-    count = torch.bincount(places, minlength=num_places)
+    count = counts(places, num_places).cpu()
     start = count.cumsum(0) - count
     count[::num_numbers] = 0  # padding
     length, place = count.sort(stable=True)
-    rank = torch.empty_like(place).scatter_(0, place, torch.arange(num_places, device=device))
-    return SentenceWords(rank.masked_fill_(count == 0, num_places), start[place], length, place // num_numbers, keys)
+    rank = torch.empty_like(place).scatter_(0, place, torch.arange(num_places, device=count.device))
+    rank.masked_fill_(count == 0, num_places)
+    return SentenceWords(rank.to(device), start[place], length, place // num_numbers, keys)
+
+
+def counts(numbers: torch.Tensor, bound: int) -> torch.Tensor:
+    """How often each integer below the bound occurs among `numbers` [L], [bound]."""
+    if numbers.device.type == "cpu":
+        return torch.bincount(numbers, minlength=bound)
+    # Counting in bins looks for the largest number, for which a device would be waited for.
+    return numbers.new_zeros(bound).scatter_add_(0, numbers, torch.ones_like(numbers))
 
 
 class RowOrder(NamedTuple):
@@ -127,7 +139,8 @@ class Blocks:
 
     Attributes:
         row: query in each slot [slots], int32; any where there is none.
-        group: sentence and head of each block [M], `rank * H' + head`; blocks of one group follow one another.
+        group: sentence and head of each block [M], `rank * H' + head`; blocks of one group follow one another. On the
+            processor.
         is_divided: some group has several blocks.
         start: where the words of its sentence begin in `SentenceWords.keys` [M].
         length: how many these are [M].
@@ -172,10 +185,10 @@ def plan_blocks(
     heads = torch.arange(num_heads, device=device)[:, None, None]
     rank = words.rank.index_select(0, (numbers + first_place).flatten()).view(numbers.shape)
     group_of_pair = rank.mul_(num_heads).add_(heads).flatten()
-    count = torch.bincount(group_of_pair, minlength=num_groups + num_heads)[:num_groups]
+    count = counts(group_of_pair, num_groups + num_heads)[:num_groups].cpu()
     length = words.length.repeat_interleave(num_heads)
     if num_queries is None:
-        most = (NUMBERS_AT_ONCE // length.clamp_min(1)).clamp_(1, MOST_QUERIES)
+        most = (at_once(NUMBERS_AT_ONCE, device) // length.clamp_min(1)).clamp_(1, MOST_QUERIES)
         num_blocks = (count + most - 1) // most
         size = rounded_up((count + num_blocks - 1) // num_blocks.clamp_min(1))
     else:
@@ -183,30 +196,30 @@ def plan_blocks(
         size = torch.full_like(count, num_queries)
 
     # In the order of the work: by class of length, then by size. Groups that nobody reads have no blocks.
-    length_class = torch.searchsorted(torch.tensor(LENGTH_CLASSES, device=device), length.to(torch.float32))
+    length_class = torch.searchsorted(torch.tensor(LENGTH_CLASSES, device=count.device), length.to(torch.float32))
     order = (length_class * (num_pairs + MULTIPLE) + size).argsort()
-    place = torch.empty_like(order).scatter_(0, order, torch.arange(num_groups, device=device))
-    place = narrowed(functional.pad(place, (0, num_heads), value=num_groups), num_groups + 1)
+    place = torch.empty_like(order).scatter_(0, order, torch.arange(num_groups, device=count.device))
+    place = narrowed(functional.pad(place, (0, num_heads), value=num_groups), num_groups + 1).to(device)
     pair = place.index_select(0, group_of_pair).sort().indices
     num_blocks = num_blocks[order]
     index = torch.repeat_interleave(num_blocks)
     group = order[index]
-    place_in_group = torch.arange(len(group), device=device) - (num_blocks.cumsum(0) - num_blocks)[index]
+    place_in_group = torch.arange(len(group), device=count.device) - (num_blocks.cumsum(0) - num_blocks)[index]
     size = size[group]
     filled = (count[group] - place_in_group * size).clamp_min_(0).minimum(size)
     if num_queries is None:
-        chunks = plan_chunks(length[group], length_class[group], size)
+        chunks = plan_chunks(length[group], length_class[group], size, device)
         num_slots = chunks[-1].slots.stop if chunks else 0
-        in_chunk = torch.tensor([chunk.blocks.stop - chunk.blocks.start for chunk in chunks], dtype=torch.int64)
-        slots = torch.tensor([chunk.num_queries for chunk in chunks], dtype=torch.int64)
-        slots = slots.repeat_interleave(in_chunk).to(device)
+        in_chunk = count.new_tensor([chunk.blocks.stop - chunk.blocks.start for chunk in chunks])
+        slots = count.new_tensor([chunk.num_queries for chunk in chunks])
+        slots = slots.repeat_interleave(in_chunk)
     else:
         chunks, slots, num_slots = [], size, len(group) * num_queries
 
     # A pair's slot lies behind its place in the order by the slots before it that stay empty; those behind the last
     # block name no sentence.
-    gaps = functional.pad((slots - filled).cumsum(0) - (slots - filled), (0, 1), value=num_slots)
-    filled = torch.cat([filled, num_pairs - filled.sum(0, keepdim=True)])
+    gaps = functional.pad((slots - filled).cumsum(0) - (slots - filled), (0, 1), value=num_slots).to(device)
+    filled = torch.cat([filled, num_pairs - filled.sum(0, keepdim=True)]).to(device)
     block = torch.repeat_interleave(filled, output_size=num_pairs)
     slot = gaps.index_select(0, block).add_(torch.arange(num_pairs, device=device)).clamp_max_(num_slots)
     slot_pair = torch.full((num_slots + 1,), num_pairs, device=device).scatter_(0, slot, pair)[:-1]
@@ -215,9 +228,9 @@ def plan_blocks(
         row=(slot_pair // num_choices).clamp_max_(num_pairs // num_choices - 1).int(),
         group=group,
         is_divided=bool((num_blocks > 1).any()),
-        start=words.start[rank],
-        length=words.length[rank],
-        offset=key_order.offset(words.row[rank], head + first_head),
+        start=words.start[rank].to(device),
+        length=words.length[rank].to(device),
+        offset=key_order.offset(words.row[rank], head + first_head).to(device),
         slot=torch.empty_like(slot).scatter_(0, pair, slot).view(-1, num_choices).int(),
         chunks=chunks,
     )
@@ -233,35 +246,38 @@ def narrowed(numbers: torch.Tensor, bound: int) -> torch.Tensor:
     return numbers.to(torch.int16 if bound <= 2**15 else torch.int32 if bound <= 2**31 else torch.int64)
 
 
-def plan_chunks(length: torch.Tensor, length_class: torch.Tensor, size: torch.Tensor) -> list[ChunkPlan]:
-    """Blocks of one class of lengths, as many at a time as the processor's cache holds.
+def plan_chunks(
+    length: torch.Tensor, length_class: torch.Tensor, size: torch.Tensor, device: torch.device
+) -> list[ChunkPlan]:
+    """Blocks of one class of lengths, as many as are worked on at one time.
 
     Args:
         length: number of words of each block [M].
         length_class: its class [M], ascending.
         size: its number of queries [M], ascending in a class.
+        device: where the work is done.
     """
     if not len(size):
         return []
-    counts = torch.unique_consecutive(length_class, return_counts=True)[1]
-    index = torch.repeat_interleave(counts)
-    longest = torch.zeros_like(counts).scatter_reduce_(0, index, length, "amax")
+    of_class = torch.unique_consecutive(length_class, return_counts=True)[1]
+    index = torch.repeat_interleave(of_class)
+    longest = torch.zeros_like(of_class).scatter_reduce_(0, index, length, "amax")
     shortest = longest.scatter_reduce(0, index, length, "amin")
-    sizes = size.tolist()
+    sizes, chunk_cost = size.tolist(), at_once(CHUNK_COST, device)
     chunks: list[ChunkPlan] = []
     start = slot = 0
-    for count, long, short in torch.stack([counts, longest, shortest], dim=1).tolist():
+    for count, long, short in torch.stack([of_class, longest, shortest], dim=1).tolist():
         end = start + count
-        slots_at_once = NUMBERS_AT_ONCE // max(long, 32)
+        slots_at_once = at_once(NUMBERS_AT_ONCE, device) // max(long, 32)
         while start < end:
             stop = min(start + max(slots_at_once // sizes[start], 1), end)
             # The last is the largest.
             stop = min(start + max(slots_at_once // sizes[stop - 1], 1), stop)
-            if (stop - start) * (sizes[stop - 1] - sizes[start]) > CHUNK_COST:
+            if (stop - start) * (sizes[stop - 1] - sizes[start]) > chunk_cost:
                 saved, place = max(
                     ((place - start) * (sizes[stop - 1] - sizes[place - 1]), place) for place in range(start + 1, stop)
                 )
-                stop = place if saved > CHUNK_COST else stop
+                stop = place if saved > chunk_cost else stop
             num_queries = sizes[stop - 1]
             slots = slice(slot, slot + (stop - start) * num_queries)
             chunks.append(ChunkPlan(slice(start, stop), slots, num_queries, long, short == long))
@@ -311,8 +327,9 @@ class Slab(NamedTuple):
     query_positions: torch.Tensor | None
 
     def chunks(self) -> Iterator[Chunk]:
-        """The blocks, as many of one class of lengths at a time as the processor's cache holds."""
+        """The blocks, some of one class of lengths at a time."""
         plans = self.blocks.chunks
+        most_words = at_once(NUMBERS_AT_ONCE, self.blocks.start.device)
         known_until = first = 0
         for place, plan in enumerate(plans):
             if plan.blocks.start >= known_until:
@@ -320,7 +337,7 @@ class Slab(NamedTuple):
                 first = plan.blocks.start
                 for following in plans[place:]:
                     num_words = (following.blocks.stop - first) * plan.longest
-                    if following.longest != plan.longest or (following is not plan and num_words > NUMBERS_AT_ONCE):
+                    if following.longest != plan.longest or (following is not plan and num_words > most_words):
                         break
                     known_until = following.blocks.stop
                 words, keys, is_word = self._words(slice(first, known_until), plan.longest, plan.is_even)

@@ -14,7 +14,7 @@ from torch.nn import functional
 
 from .linear import convolved, is_convolved
 from .precision import full_precision
-from .processor import multiplies_512_bits, runs_eagerly_on_processor
+from .processor import at_once, multiplies_512_bits, runs_eagerly_on_processor
 from .top_scores import FEW_SCORES, top_columns, top_members
 from .workspace import Workspace, kept_workspace
 
@@ -101,7 +101,7 @@ def parts_of_search(query: torch.Tensor, key: torch.Tensor) -> Iterator[tuple[sl
     """The documents, heads and queries [B, H, Q, E] for which scores of all keys [B, H, N, E] are held at one time."""
     (batch_size, num_heads, num_queries, _), num_keys = query.shape, key.shape[2]
     parts = [(slice(None), slice(None))]
-    size = SCORES_AT_ONCE // max(batch_size * num_heads * num_keys, 1)
+    size = at_once(SCORES_AT_ONCE, query.device) // max(batch_size * num_heads * num_keys, 1)
     if num_queries * num_keys >= SCORES_AT_ONCE // 8 and runs_eagerly_on_processor(key):
         # Products of one head, that stay in the processor's cache, are found and compared faster.
         parts = [(slice(b, b + 1), slice(h, h + 1)) for b in range(batch_size) for h in range(num_heads)]

@@ -13,8 +13,8 @@ from torch.nn import functional
 
 from .compiled_form import compiled_form
 from .precision import full_precision, outside_autocast
-from .processor import runs_eagerly_on_processor
-from .sentence_blocks import RowOrder, narrowed
+from .processor import at_once, runs_eagerly_on_processor
+from .sentence_blocks import RowOrder, counts, narrowed
 from .sentence_search import search_all
 
 # Numbers of keys that are gathered at one time.
@@ -131,7 +131,7 @@ def score_rows(query: torch.Tensor, key: torch.Tensor, indices: torch.Tensor) ->
     rows, keys, queries = key_rows(indices, key.shape[2]), key.flatten(0, 2), query.flatten(0, 2)
     if is_sampled:
         return sampled_products(queries, keys, rows).mul_(scale).view(indices.shape)
-    size = max(NUMBERS_AT_ONCE // (rows.shape[1] * key.shape[-1]), 1)
+    size = max(at_once(NUMBERS_AT_ONCE, query.device) // (rows.shape[1] * key.shape[-1]), 1)
     # Not as products of matrices: equal keys may get scores there that differ in the last digit.
     parts = zip(rows.split(size), queries.split(size), strict=True)
     scores = torch.cat([(keys[few] * some_queries[:, None]).sum(-1) for few, some_queries in parts])
@@ -170,11 +170,11 @@ def relevance_gradients(
     weights = order.flatten(grad_products).contiguous()
     grad_query = functional.embedding_bag(rows, key.flatten(0, 2), mode="sum", per_sample_weights=weights)
     by_key = narrowed(rows.flatten(), key.shape[:3].numel()).argsort()
-    counts = torch.bincount(rows.flatten(), minlength=key.shape[:3].numel())
+    counted = counts(rows.flatten(), key.shape[:3].numel())
     grad_key = functional.embedding_bag(
         by_key // rows.shape[1],
         order.flatten(query),
-        offsets=counts.cumsum(0) - counts,
+        offsets=counted.cumsum(0) - counted,
         mode="sum",
         per_sample_weights=weights.flatten()[by_key],
     ).view_as(key)

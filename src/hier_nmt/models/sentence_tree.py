@@ -13,11 +13,12 @@ from torch.nn import functional
 
 from .compiled_form import compiled_form
 from .precision import full_precision, outside_autocast
+from .processor import at_once
 from .sentence_selection import check_num_selected, relevance_of_selected, score_rows
 from .top_scores import top_columns
 from .workspace import kept_workspace
 
-# Candidates of a level that are compared at one time, few enough for the processor's cache.
+# Candidates of a level that are compared at one time.
 CANDIDATES_AT_ONCE = 2**18
 
 
@@ -134,7 +135,7 @@ def search_tree(
     document does not have is number 0.
     """
     batch_size, num_heads, num_queries, _ = query.shape
-    size = max(CANDIDATES_AT_ONCE // max(batch_size * num_heads * 2 * t, 1), 1)
+    size = max(at_once(CANDIDATES_AT_ONCE, query.device) // max(batch_size * num_heads * 2 * t, 1), 1)
     workspace = kept_workspace(query)
     if num_queries > size:
         parts = []

@@ -1,0 +1,15 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Models on another device than the processor, which is pretended where there is none."""
+
+import pytest
+from fresh_processes import environment, run_program
+from torch.utils import backend_registration
+
+
+@pytest.mark.skipif(
+    not hasattr(backend_registration, "_setup_privateuseone_for_python_backend"),
+    reason="this PyTorch knows no devices that are written in Python",
+)
+def test_all_attention_models_compute_the_same_on_a_device_and_wait_for_it_once_per_layer(tmp_path):
+    run_program("other_device", variables=environment(tmp_path), directory=tmp_path)

@@ -1,0 +1,81 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Fails unless attention models compute on a device what they compute on the processor, and wait for it rarely."""
+
+import os
+from typing import Any
+
+import tiny_han_models
+import tiny_models
+import torch
+from pretended_device import NAME, PretendedDevice
+from tiny_models import BOS, CONDITIONAL, EOS, HIERARCHICAL, SEP, source_inputs, window_inputs
+from transformers import PreTrainedModel
+
+# A document of as many tokens as `attention_kernel="auto"` groups.
+LONG = [[SEP if place % 10 == 9 else 6 + place % 20 for place in range(499)] + [EOS]]
+LONG_SIZES = {"max_position_embeddings": 512, "max_sentence_positions": 64}
+
+
+def on_device(inputs: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    return {name: some.to(NAME) for name, some in inputs.items()}
+
+
+def move(model: PreTrainedModel) -> None:
+    """Moves the model to the device, without gradients."""
+    model.zero_grad()
+    torch.__future__.set_overwrite_module_params_on_conversion(True)
+    model.to(NAME).tie_weights()
+    torch.__future__.set_overwrite_module_params_on_conversion(False)
+
+
+def loss_and_gradients(model: PreTrainedModel, inputs: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """The loss and the gradients of the weights that have one, on the processor."""
+    loss = model(**inputs).loss
+    loss.backward()
+    gradients = {name: weight.grad.cpu() for name, weight in model.named_parameters() if weight.grad is not None}
+    return {"loss": loss.detach().cpu(), **gradients}
+
+
+def check(device: PretendedDevice, model: PreTrainedModel, inputs: dict[str, torch.Tensor]) -> None:
+    """One model: loss and gradients, and translations by beam search."""
+    source = {name: inputs[name] for name in ("input_ids", "attention_mask")}
+    options = {"num_beams": 2, "max_new_tokens": 8, "decoder_start_token_id": BOS}
+    expected, translation = loss_and_gradients(model, inputs), model.generate(**source, **options)
+    with device:
+        move(model)
+        found = loss_and_gradients(model, on_device(inputs))
+        found_translation = model.generate(**on_device(source), **options).cpu()
+    torch.testing.assert_close(found, expected, rtol=1e-9, atol=1e-9)
+    assert torch.equal(found_translation, translation)
+
+
+def num_waits(device: PretendedDevice, num_layers: int, changes: dict[str, Any]) -> tuple[int, int]:
+    """How often the forward pass of an encoder waits for the device, and how often its backward pass does."""
+    model = tiny_models.tiny_model(**changes, **LONG_SIZES, encoder_layers=num_layers).train()
+    with device:
+        move(model)
+        inputs, before = on_device(source_inputs(LONG)), len(device.waits)
+        states = model.get_encoder()(**inputs).last_hidden_state
+        between = len(device.waits)
+        states.backward(torch.ones(states.shape, dtype=states.dtype).to(NAME))
+        return between - before, len(device.waits) - between
+
+
+def main() -> None:
+    device = PretendedDevice()
+    for changes in tiny_models.VARIANTS.values():
+        check(device, tiny_models.tiny_model(**changes), window_inputs())
+    for changes in tiny_han_models.VARIANTS.values():
+        check(device, tiny_han_models.tiny_model(**changes), window_inputs())
+    for changes in (CONDITIONAL, HIERARCHICAL, {**HIERARCHICAL, "always_keep_own_sentence": True}):
+        check(device, tiny_models.tiny_model(**changes, **LONG_SIZES), window_inputs(LONG, [[7, *LONG[0]]]))
+        (few, in_backward), (more, _) = (num_waits(device, num_layers, changes) for num_layers in (2, 5))
+        assert more - few == 3, f"{more - few} waits of three layers"
+        assert in_backward == 0, f"{in_backward} waits of the backward pass"
+
+
+if __name__ == "__main__":
+    main()
+    # PyTorch's thread for the device may not end by itself.
+    os._exit(0)
