@@ -20,6 +20,7 @@ COPIES = (aten._to_copy.default, aten.copy_.default)
 # What gives tensors whose shapes depend on numbers, or the numbers themselves.
 WAITING = {
     "_local_scalar_dense",
+    "equal",
     "nonzero",
     "masked_select",
     "bincount",
@@ -85,12 +86,16 @@ class PretendedDevice(TorchDispatchMode):
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         tensors: list[torch.Tensor] = []
-        tree_map_only(torch.Tensor, tensors.append, (args, kwargs))
-        strangers = [some.shape for some in tensors if not isinstance(some, OnDevice) and some.ndim > 0]
+
+        def noted(some: torch.Tensor) -> torch.Tensor:
+            tensors.append(some)
+            return some.inner if isinstance(some, OnDevice) else some
+
+        inner_args, inner_kwargs = tree_map_only(torch.Tensor, noted, (args, kwargs))
         is_on_device = any(isinstance(some, OnDevice) for some in tensors)
+        strangers = [some.shape for some in tensors if not isinstance(some, OnDevice) and some.ndim > 0]
         if is_on_device and strangers and func not in COPIES:
             raise RuntimeError(f"{func} was given tensors of the device and, of shapes {strangers}, of the processor.")
-        inner_args, inner_kwargs = tree_map_only(OnDevice, lambda some: some.inner, (args, kwargs))
         target = kwargs.get("device")
         if target is not None:
             inner_kwargs["device"] = torch.device("cpu")

@@ -36,11 +36,12 @@ class GrowingLayer(DynamicLayer):
         self.__init__()  # type: ignore[misc]
 
     def reorder_cache(self, beam_idx: torch.LongTensor) -> None:
-        """Gives each beam what that of its origin has; nothing is copied where all stay."""
-        stays = torch.arange(len(beam_idx), device=beam_idx.device)
-        if self.keys is None or self.values is None or torch.equal(beam_idx, stays):
+        """Gives each beam what that of its origin has; on a processor, nothing is copied where all stay."""
+        if self.keys is None or self.values is None:
             return
-        if self.get_seq_length() > 0:
+        # Whether all stay is not asked of a device, which would be waited for.
+        stay = beam_idx.device.type == "cpu" and torch.equal(beam_idx, torch.arange(len(beam_idx), device="cpu"))
+        if not stay and self.get_seq_length() > 0:
             self.keys = self._reordered("keys", self.keys, beam_idx)
             self.values = self._reordered("values", self.values, beam_idx)
 
@@ -65,6 +66,9 @@ class GrowingLayer(DynamicLayer):
         room = held.new_empty(len(rows), held.shape[1], 2 * held.shape[2], held.shape[3])
         self._rooms[name] = room
         reordered = room[:, :, : held.shape[2]]
+        if rows.device.type != "cpu":
+            return reordered.copy_(held.index_select(0, rows))
+        # Row by row, without memory for all of them in between.
         for row, origin in zip(reordered, rows.tolist(), strict=True):
             row.copy_(held[origin])
         return reordered

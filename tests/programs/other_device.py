@@ -3,17 +3,20 @@
 """Fails unless attention models compute on a device what they compute on the processor, and wait for it rarely."""
 
 import os
+from itertools import pairwise
 from typing import Any
 
 import tiny_han_models
 import tiny_models
 import torch
 from pretended_device import NAME, PretendedDevice
-from tiny_models import BOS, CONDITIONAL, EOS, HIERARCHICAL, SEP, source_inputs, window_inputs
+from tiny_models import BOS, CONDITIONAL, EOS, HIERARCHICAL, PAD, PAR, SEP, UNK, source_inputs, window_inputs
 from transformers import PreTrainedModel
 
-# A document of as many tokens as `attention_kernel="auto"` groups.
+# A document of as many tokens as `attention_kernel="auto"` groups, and one that is read densely.
 LONG = [[SEP if place % 10 == 9 else 6 + place % 20 for place in range(499)] + [EOS]]
+SHORT = [LONG[0][-50:]]
+BEAMS = {"num_beams": 2, "decoder_start_token_id": BOS}
 LONG_SIZES = {"max_position_embeddings": 512, "max_sentence_positions": 64}
 
 
@@ -40,26 +43,34 @@ def loss_and_gradients(model: PreTrainedModel, inputs: dict[str, torch.Tensor]) 
 def check(device: PretendedDevice, model: PreTrainedModel, inputs: dict[str, torch.Tensor]) -> None:
     """One model: loss and gradients, and translations by beam search."""
     source = {name: inputs[name] for name in ("input_ids", "attention_mask")}
-    options = {"num_beams": 2, "max_new_tokens": 8, "decoder_start_token_id": BOS}
-    expected, translation = loss_and_gradients(model, inputs), model.generate(**source, **options)
+    expected, translation = loss_and_gradients(model, inputs), model.generate(**source, **BEAMS, max_new_tokens=6)
     with device:
         move(model)
         found = loss_and_gradients(model, on_device(inputs))
-        found_translation = model.generate(**on_device(source), **options).cpu()
+        found_translation = model.generate(**on_device(source), **BEAMS, max_new_tokens=6).cpu()
     torch.testing.assert_close(found, expected, rtol=1e-9, atol=1e-9)
     assert torch.equal(found_translation, translation)
 
 
-def num_waits(device: PretendedDevice, num_layers: int, changes: dict[str, Any]) -> tuple[int, int]:
-    """How often the forward pass of an encoder waits for the device, and how often its backward pass does."""
-    model = tiny_models.tiny_model(**changes, **LONG_SIZES, encoder_layers=num_layers).train()
+def num_waits(device: PretendedDevice, rows: list[list[int]], num_layers: int, changes: dict[str, Any]) -> list[int]:
+    """How often an encoder waits for the device: forward, backward, forward without gradients; and a translation."""
+    sizes = {"encoder_layers": num_layers, "decoder_layers": num_layers}
+    model = tiny_models.tiny_model(**changes, **LONG_SIZES, **sizes).train()
+    # One sentence of so many tokens: a step that ends a sentence has waits of its own.
+    options = {"max_new_tokens": 4, "min_new_tokens": 4, "suppress_tokens": [PAD, BOS, EOS, UNK, SEP, PAR]}
     with device:
         move(model)
-        inputs, before = on_device(source_inputs(LONG)), len(device.waits)
+        inputs, marks = on_device(source_inputs(rows)), [len(device.waits)]
         states = model.get_encoder()(**inputs).last_hidden_state
-        between = len(device.waits)
+        marks.append(len(device.waits))
         states.backward(torch.ones(states.shape, dtype=states.dtype).to(NAME))
-        return between - before, len(device.waits) - between
+        marks.append(len(device.waits))
+        with torch.no_grad():
+            encoded = model.eval().get_encoder()(**inputs)
+            marks.append(len(device.waits))
+            model.generate(**inputs, encoder_outputs=encoded, **BEAMS, **options)
+        marks.append(len(device.waits))
+    return [later - earlier for earlier, later in pairwise(marks)]
 
 
 def main() -> None:
@@ -68,11 +79,13 @@ def main() -> None:
         check(device, tiny_models.tiny_model(**changes), window_inputs())
     for changes in tiny_han_models.VARIANTS.values():
         check(device, tiny_han_models.tiny_model(**changes), window_inputs())
-    for changes in (CONDITIONAL, HIERARCHICAL, {**HIERARCHICAL, "always_keep_own_sentence": True}):
+    for changes in (CONDITIONAL, {**HIERARCHICAL, "always_keep_own_sentence": True}):
         check(device, tiny_models.tiny_model(**changes, **LONG_SIZES), window_inputs(LONG, [[7, *LONG[0]]]))
-        (few, in_backward), (more, _) = (num_waits(device, num_layers, changes) for num_layers in (2, 5))
-        assert more - few == 3, f"{more - few} waits of three layers"
-        assert in_backward == 0, f"{in_backward} waits of the backward pass"
+        for rows, waits_of_layer in ((LONG, 1), (SHORT, 0)):
+            few, more = (num_waits(device, rows, num_layers, changes) for num_layers in (1, 3))
+            of_layers = [(some - others) / 2 for some, others in zip(more, few, strict=True)]
+            assert of_layers == [waits_of_layer, 0, waits_of_layer, 0], f"waits of a layer: {of_layers}"
+            assert few[1] == 0, f"{few[1]} waits of the backward pass"
 
 
 if __name__ == "__main__":

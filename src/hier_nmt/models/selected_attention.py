@@ -121,7 +121,9 @@ def attend_selected_sentences_reference(
 ) -> tuple[torch.Tensor, torch.Tensor | None]:
     """Output [B, H, Q, E] and weights [B, H, Q, K] of `attend_selected_sentences`, over all keys under a mask."""
     sentence_scores = full_precision(sentence_scores)
-    num_columns = 1 + (key.shape[2] if torch.compiler.is_compiling() else int(key_sentence_ids.max()))
+    # There are at most as many sentences as keys; compiled code may not look how many, and a device is not waited for.
+    is_bounded = torch.compiler.is_compiling() or key.device.type != "cpu"
+    num_columns = 1 + (key.shape[2] if is_bounded else int(key_sentence_ids.max()))
     biases = biases_by_number(sentence_indices, sentence_scores, num_columns, own_sentence_ids)
     # As a product with a matrix of ones and zeros, which is exact, the added score has a fast backward.
     membership = functional.one_hot(key_sentence_ids.long(), num_columns).to(biases.dtype)  # [B, K, 1 + N]
