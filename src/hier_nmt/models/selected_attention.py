@@ -45,7 +45,8 @@ def attend_selected_sentences(
     Args:
         query: [B, H, Q, E].
         key, value: [B, H, K, E].
-        key_sentence_ids: sentence number of each key [B, K], from 1; 0 is padding, which nobody reads.
+        key_sentence_ids: sentence number of each key [B, K], from 1; 0 is padding, which nobody reads. Where the
+            dense form is compiled or runs on a device, none may exceed K; a device fails then.
         sentence_indices: the selected sentences [B, H, Q, t], from 0, no one twice.
         sentence_scores: their scores [B, H, Q, t]; minus infinity marks a place that is not filled.
         own_sentence_ids: numbers [B, Q] of a sentence that each query reads too, with an added score of 0 (unless it is
@@ -121,7 +122,7 @@ def attend_selected_sentences_reference(
 ) -> tuple[torch.Tensor, torch.Tensor | None]:
     """Output [B, H, Q, E] and weights [B, H, Q, K] of `attend_selected_sentences`, over all keys under a mask."""
     sentence_scores = full_precision(sentence_scores)
-    # There are at most as many sentences as keys; compiled code may not look how many, and a device is not waited for.
+    # Compiled code may not look how many there are, and a device is not waited for.
     is_bounded = torch.compiler.is_compiling() or key.device.type != "cpu"
     num_columns = 1 + (key.shape[2] if is_bounded else int(key_sentence_ids.max()))
     biases = biases_by_number(sentence_indices, sentence_scores, num_columns, own_sentence_ids)
