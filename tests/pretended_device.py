@@ -3,7 +3,7 @@
 """A device that only pretends to be one: its tensors are the processor's, but PyTorch and the models do not know that.
 
 So code for accelerators runs where there is none: mixing its tensors with those of the processor fails as it does on
-one, and whatever would wait for a device's results is noted.
+one, and whatever would wait for a device is noted.
 """
 
 from typing import Any
@@ -101,13 +101,24 @@ class PretendedDevice(TorchDispatchMode):
             inner_kwargs["device"] = torch.device("cpu")
         goes_to_device = is_on_device if target is None else torch.device(target).type == NAME
         self.num_operations += is_on_device or goes_to_device
-        if is_on_device and waits_for(func, inner_args, inner_kwargs, goes_to_device):
+        if is_blocking_copy(func, args, kwargs, goes_to_device) or (
+            is_on_device and waits_for(func, inner_args, inner_kwargs, goes_to_device)
+        ):
             self.waits.append(str(func))
         result = func(*inner_args, **inner_kwargs)
         if not goes_to_device:
             return result
         result = tree_map_only(torch.Tensor, OnDevice, result)
         return return_and_correct_aliasing(func, args, kwargs, result) if is_on_device else result
+
+
+def is_blocking_copy(func: Any, args: Any, kwargs: Any, goes_to_device: bool) -> bool:
+    """Whether something is copied from the processor so that it, and all that the device does before, is waited for."""
+    if func not in COPIES or not goes_to_device:
+        return False
+    source = args[1] if func is aten.copy_.default else args[0]
+    may_return_early = args[2] if func is aten.copy_.default and len(args) > 2 else kwargs.get("non_blocking")
+    return not isinstance(source, OnDevice) and source.numel() > 0 and not may_return_early
 
 
 def waits_for(func: Any, args: Any, kwargs: Any, goes_to_device: bool) -> bool:

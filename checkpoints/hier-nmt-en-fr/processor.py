@@ -34,6 +34,15 @@ def at_once(on_processor: int, device: torch.device) -> int:
     return on_processor if device.type == "cpu" else min(64 * on_processor, MOST_AT_ONCE)
 
 
+def sent(planned: torch.Tensor, device: torch.device) -> torch.Tensor:
+    """What was planned on the processor, on the device, without a wait for what the device has still to do.
+
+    CUDA reads memory that is not pinned before such a copy returns ("API synchronization behavior" of its runtime's
+    manual), so that it may be freed; MPS promises no such thing.
+    """
+    return planned.to(device, non_blocking=device.type != "mps")
+
+
 def multiplies_bfloat16() -> bool:
     """Whether the processor has instructions that multiply numbers in bfloat16."""
     return bool(processor_capabilities().get("avx512_bf16"))

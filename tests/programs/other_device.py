@@ -13,6 +13,8 @@ from pretended_device import NAME, PretendedDevice
 from tiny_models import BOS, CONDITIONAL, EOS, HIERARCHICAL, PAD, PAR, SEP, UNK, source_inputs, window_inputs
 from transformers import PreTrainedModel
 
+from hier_nmt.models.selected_attention import attend_selected_sentences
+
 # A document of as many tokens as `attention_kernel="auto"` groups, and one that is read densely.
 LONG = [[SEP if place % 10 == 9 else 6 + place % 20 for place in range(499)] + [EOS]]
 SHORT = [LONG[0][-50:]]
@@ -63,7 +65,7 @@ def num_waits(device: PretendedDevice, rows: list[list[int]], num_layers: int, c
         inputs, marks = on_device(source_inputs(rows)), [len(device.waits)]
         states = model.get_encoder()(**inputs).last_hidden_state
         marks.append(len(device.waits))
-        states.backward(torch.ones(states.shape, dtype=states.dtype).to(NAME))
+        states.backward(torch.ones_like(states))
         marks.append(len(device.waits))
         with torch.no_grad():
             encoded = model.eval().get_encoder()(**inputs)
@@ -73,8 +75,32 @@ def num_waits(device: PretendedDevice, rows: list[list[int]], num_layers: int, c
     return [later - earlier for earlier, later in pairwise(marks)]
 
 
+def check_popular_sentence(device: PretendedDevice) -> None:
+    """Attention of so many queries to one sentence that they are divided among blocks."""
+    generator = torch.Generator().manual_seed(0)
+    states = [torch.randn(1, 1, length, 4, generator=generator, dtype=torch.float64) for length in (1100, 20, 20)]
+    sentence_ids = torch.tensor([[1] * 10 + [2] * 10])
+    indices, scores = torch.zeros(1, 1, 1100, 1, dtype=torch.int64), torch.zeros(1, 1, 1100, 1, dtype=torch.float64)
+
+    def output_and_gradients(name: str) -> tuple[list[torch.Tensor], int]:
+        there = [some.to(name).requires_grad_() for some in states]
+        others = [some.to(name) for some in (sentence_ids, indices, scores)]
+        output = attend_selected_sentences(*there, *others, kernel="grouped")
+        before = len(device.waits)
+        gradients = torch.autograd.grad(output.square().sum(), there)
+        return [output.detach(), *gradients], len(device.waits) - before
+
+    expected, _ = output_and_gradients("cpu")
+    with device:
+        found, num_waits_backward = output_and_gradients(NAME)
+        found = [some.cpu() for some in found]
+    torch.testing.assert_close(found, expected, rtol=1e-9, atol=1e-9)
+    assert num_waits_backward == 0, f"{num_waits_backward} waits of the backward pass"
+
+
 def main() -> None:
     device = PretendedDevice()
+    check_popular_sentence(device)
     for changes in tiny_models.VARIANTS.values():
         check(device, tiny_models.tiny_model(**changes), window_inputs())
     for changes in tiny_han_models.VARIANTS.values():

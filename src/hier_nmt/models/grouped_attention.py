@@ -19,7 +19,7 @@ from torch.nn import functional
 
 from .compiled_form import compiled_form, triton_attention
 from .precision import full_precision
-from .processor import at_once, multiplies_bfloat16
+from .processor import at_once, multiplies_bfloat16, sent
 from .sentence_blocks import Chunk, RowOrder, SentenceWords, Slab, plan_blocks
 from .workspace import Workspace, kept_workspace
 
@@ -246,7 +246,7 @@ def add_sums(slab: Slab, chunk: Chunk, parts: list[tuple[torch.Tensor, torch.Ten
             total.index_copy_(0, chunk.keys.flatten(), blocks.flatten(0, 1).to(total.dtype))
         return
     count = torch.unique_consecutive(slab.blocks.group[chunk.blocks], return_counts=True)[1]
-    starts = (count.cumsum(0) - count).to(chunk.keys.device)
+    starts = sent(count.cumsum(0) - count, chunk.keys.device)
     numbers = torch.arange(len(chunk.keys), device=starts.device)
     rows = chunk.keys[starts]
     for total, blocks in parts:

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import torch
 from torch.nn import functional
 
-from .processor import at_once
+from .processor import at_once, sent
 
 # Most queries of a block.
 MOST_QUERIES = 1024
@@ -66,7 +66,7 @@ def find_words(key_sentence_ids: torch.Tensor) -> SentenceWords:
     length, place = count.sort(stable=True)
     rank = torch.empty_like(place).scatter_(0, place, torch.arange(num_places, device=count.device))
     rank.masked_fill_(count == 0, num_places)
-    return SentenceWords(rank.to(device), start[place], length, place // num_numbers, keys)
+    return SentenceWords(sent(rank, device), start[place], length, place // num_numbers, keys)
 
 
 def counts(numbers: torch.Tensor, bound: int) -> torch.Tensor:
@@ -199,7 +199,8 @@ def plan_blocks(
     length_class = torch.searchsorted(torch.tensor(LENGTH_CLASSES, device=count.device), length.to(torch.float32))
     order = (length_class * (num_pairs + MULTIPLE) + size).argsort()
     place = torch.empty_like(order).scatter_(0, order, torch.arange(num_groups, device=count.device))
-    place = narrowed(functional.pad(place, (0, num_heads), value=num_groups), num_groups + 1).to(device)
+    place = narrowed(functional.pad(place, (0, num_heads), value=num_groups), num_groups + 1)
+    place = sent(place, device)
     pair = place.index_select(0, group_of_pair).sort().indices
     num_blocks = num_blocks[order]
     index = torch.repeat_interleave(num_blocks)
@@ -218,8 +219,9 @@ def plan_blocks(
 
     # A pair's slot lies behind its place in the order by the slots before it that stay empty; those behind the last
     # block name no sentence.
-    gaps = functional.pad((slots - filled).cumsum(0) - (slots - filled), (0, 1), value=num_slots).to(device)
-    filled = torch.cat([filled, num_pairs - filled.sum(0, keepdim=True)]).to(device)
+    gaps = functional.pad((slots - filled).cumsum(0) - (slots - filled), (0, 1), value=num_slots)
+    filled = torch.cat([filled, num_pairs - filled.sum(0, keepdim=True)])
+    gaps, filled = sent(gaps, device), sent(filled, device)
     block = torch.repeat_interleave(filled, output_size=num_pairs)
     slot = gaps.index_select(0, block).add_(torch.arange(num_pairs, device=device)).clamp_max_(num_slots)
     slot_pair = torch.full((num_slots + 1,), num_pairs, device=device).scatter_(0, slot, pair)[:-1]
@@ -228,9 +230,9 @@ def plan_blocks(
         row=(slot_pair // num_choices).clamp_max_(num_pairs // num_choices - 1).int(),
         group=group,
         is_divided=bool((num_blocks > 1).any()),
-        start=words.start[rank].to(device),
-        length=words.length[rank].to(device),
-        offset=key_order.offset(words.row[rank], head + first_head).to(device),
+        start=sent(words.start[rank], device),
+        length=sent(words.length[rank], device),
+        offset=sent(key_order.offset(words.row[rank], head + first_head), device),
         slot=torch.empty_like(slot).scatter_(0, pair, slot).view(-1, num_choices).int(),
         chunks=chunks,
     )
