@@ -47,6 +47,7 @@ from torch import nn
 from transformers.modeling_outputs import BaseModelOutput
 
 from hier_nmt.models.configuration_hier_nmt import HierNMTConfig
+from hier_nmt.models.library_internals import CACHE_NAME, named_cache
 from hier_nmt.models.model_outputs import HierNMTEncoderOutput
 from hier_nmt.models.modeling_hier_nmt import HierNMTForConditionalGeneration
 
@@ -215,11 +216,11 @@ class Decoding:
             encoder_outputs=self.encoder_outputs,
             attention_mask=self.mask,
             decoder_input_ids=tokens,
-            past_key_values=self.cache,
+            **named_cache(self.cache),
             use_cache=True,
             **numbers,
         )
-        self.cache = outputs.past_key_values
+        self.cache = getattr(outputs, CACHE_NAME)
 
 
 def measure_decoding(case: Case, systems: Sequence[str], options: argparse.Namespace) -> list[Measurement]:

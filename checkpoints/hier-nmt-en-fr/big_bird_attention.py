@@ -17,6 +17,7 @@ from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 from .attention_plan import AttentionInputs, visible_sentence_ids
 from .big_bird_pattern import BigBirdPattern, BigBirdPlan
 from .blocked_attention import BlockUnits, blocked_attention
+from .library_internals import configured_attention
 from .multi_head_attention import MultiHeadAttention, eager_attention_forward
 
 # With fewer keys than this many times those that a block reads, masking is faster.
@@ -36,8 +37,8 @@ class BigBirdAttention(MultiHeadAttention):
         is_visible = visible_sentence_ids(inputs) > 0
         keys: Any = inputs.keys
         queries = inputs.queries.token_positions
-        past_length = 0 if inputs.past_key_values is None else inputs.past_key_values.get_seq_length()
-        is_static = inputs.past_key_values is not None and inputs.past_key_values.is_compileable
+        past_length = 0 if inputs.cache is None else inputs.cache.get_seq_length()
+        is_static = inputs.cache is not None and inputs.cache.is_compileable
         return BigBirdPlan(
             BigBirdPattern.from_config(inputs.config, inputs.is_causal),
             queries,
@@ -52,7 +53,7 @@ class BigBirdAttention(MultiHeadAttention):
         hidden_states: torch.Tensor,
         plan: BigBirdPlan,
         key_value_states: torch.Tensor | None = None,
-        past_key_values: EncoderDecoderCache | None = None,
+        cache: EncoderDecoderCache | None = None,
         sentence_keys: Any = None,
         pooling: Any = None,
         output_attentions: bool | None = None,
@@ -64,7 +65,7 @@ class BigBirdAttention(MultiHeadAttention):
             output_attentions: compute the weights, which takes the masked form.
         """
         query = self._split_heads(self.q_proj(hidden_states))
-        key, value = self._keys_and_values(hidden_states, None, past_key_values)
+        key, value = self._keys_and_values(hidden_states, None, cache)
         dropout = self.dropout if self.training else 0.0
         weights = None
         if self.config.output_attentions if output_attentions is None else output_attentions:
@@ -83,7 +84,7 @@ class BigBirdAttention(MultiHeadAttention):
 
     def _is_flexible(self, query: torch.Tensor, dropout: float) -> bool:
         """Whether FlexAttention computes it: where it is asked for; it knows no dropout."""
-        is_asked_for = self.config._attn_implementation == "flex_attention" and self.config.attention_kernel == "auto"
+        is_asked_for = configured_attention(self.config) == "flex_attention" and self.config.attention_kernel == "auto"
         return is_asked_for and dropout == 0.0 and query.shape[2] > 1
 
     def _is_blocked(self, num_keys: int, plan: BigBirdPlan) -> bool:

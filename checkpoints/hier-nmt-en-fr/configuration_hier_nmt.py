@@ -141,7 +141,7 @@ class HierNMTConfig(HubConfig):
         "AutoModel": "modeling_hier_nmt.HierNMTModel",
         "AutoModelForSeq2SeqLM": "modeling_hier_nmt.HierNMTForConditionalGeneration",
     }
-    keys_to_ignore_at_inference = ["past_key_values"]
+    keys_to_ignore_at_inference = ["past_key_values", "cache"]
     attribute_map = {
         "hidden_size": "d_model",
         "num_attention_heads": "encoder_attention_heads",
@@ -416,7 +416,6 @@ if False:  # From a folder, Transformers before 5.8 copies only what the file th
     from .compiled_form import *
     from .conditional_attention import *
     from .configuration_han import *
-    from .configuration_hier_nmt import *
     from .convolutional_summaries import *
     from .decoding_report import *
     from .document_encoding import *
@@ -429,6 +428,7 @@ if False:  # From a folder, Transformers before 5.8 copies only what the file th
     from .html_text import *
     from .hub_configuration import *
     from .kept_text import *
+    from .library_internals import *
     from .linear import *
     from .long_sentences import *
     from .markdown_text import *

@@ -6,19 +6,18 @@ So every way of saving (`save_pretrained`, the checkpoints of a trainer, `push_t
 loads without the package too, with `trust_remote_code=True`.
 """
 
+import ast
 import os
 import sys
 from pathlib import Path
 from typing import Any, ClassVar
 
-import transformers.configuration_utils
-from transformers.dynamic_module_utils import get_relative_import_files
+import transformers
+from huggingface_hub.dataclasses import strict
 
 from .compatibility import OLDEST_TRANSFORMERS
 from .pipeline_document_translation import DocumentTranslationPipeline
 
-# An attribute, not a name that is imported: nothing may be missing from Transformers before its version was checked.
-strict: Any = transformers.configuration_utils.strict  # type: ignore[attr-defined]
 # Whether this file was loaded from a checkpoint, and not from the installed package.
 _IS_UPLOADED = __name__.startswith("transformers_modules.")
 # One task only: where there are two, `pipeline(model=...)` cannot choose.
@@ -80,12 +79,21 @@ def copy_code(config_class: type[HubConfig], directory: str | os.PathLike) -> No
     folder = Path(str(sys.modules[config_class.__module__].__file__)).parent
     references = [*config_class.auto_classes.values(), *(task["impl"] for task in _CUSTOM_PIPELINES.values())]
     loaded = {folder / f"{reference.partition('.')[0]}.py" for reference in references}
-    needed = {file: sorted(map(Path, set(get_relative_import_files(str(file))))) for file in loaded}
+    needed = {file: sorted(_imported_files(file) - {file}) for file in loaded}
     for file in loaded.union(*needed.values()):
         text = file.read_text(encoding="utf-8") + _naming(needed.get(file, []))
         copy = Path(directory) / file.name
         if not copy.is_file() or copy.read_text(encoding="utf-8") != text:
             copy.write_text(text, encoding="utf-8")
+
+
+def _imported_files(file: Path, found: frozenset[Path] = frozenset()) -> frozenset[Path]:
+    """The files beside a file that it imports, directly or through others, and those in `found`."""
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    names = [node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.level == 1]
+    for imported in {file.parent / f"{name}.py" for name in names} - found:
+        found = _imported_files(imported, found | {imported})
+    return found
 
 
 def _naming(files: list[Path]) -> str:

@@ -23,6 +23,7 @@ from transformers.utils import logging
 from .decoding_report import DecodingStatistics, details
 from .document_layout import DocumentLayout, PlacedSentence
 from .document_translation import DocumentTranslator
+from .library_internals import allow_translation_task, forget_registration, pipeline_batch_size, pipeline_parameters
 from .long_sentences import sentence_joiner
 from .pipeline_inputs import checked_document, context_paragraphs, document_layout, documents_of, one_each, with_context
 from .pipeline_tokenizers import TARGET_TOKENIZER_FOLDER, target_tokenizer_of, tokenizer_of
@@ -130,7 +131,7 @@ class DocumentTranslationPipeline(Pipeline):
         if args:
             raise TypeError(f"only one positional argument, the text; got {len(args)} more: {args!r:.80}")
         parameters = self._merged_parameters(kwargs)
-        parameters[1]["batch_size"] = batch_size or self._batch_size or _DEFAULT_BATCH_SIZE
+        parameters[1]["batch_size"] = batch_size or pipeline_batch_size(self) or _DEFAULT_BATCH_SIZE
         if isinstance(inputs, (str, Mapping)):
             given = with_context(inputs, context, context_translation)
             return self._translate([given], *parameters)
@@ -163,11 +164,12 @@ class DocumentTranslationPipeline(Pipeline):
     def _merged_parameters(self, kwargs: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
         """Parameters of this call over those of the pipeline."""
         preprocess, forward, postprocess = self._sanitize_parameters(**kwargs)
-        generate_kwargs = {**self._forward_params.get("generate_kwargs", {}), **forward.get("generate_kwargs", {})}
+        own_preprocess, own_forward, own_postprocess = pipeline_parameters(self)
+        generate_kwargs = {**own_forward.get("generate_kwargs", {}), **forward.get("generate_kwargs", {})}
         return (
-            {**self._preprocess_params, **preprocess},
-            {**self._forward_params, **forward, "generate_kwargs": generate_kwargs},
-            {**self._postprocess_params, **postprocess},
+            {**own_preprocess, **preprocess},
+            {**own_forward, **forward, "generate_kwargs": generate_kwargs},
+            {**own_postprocess, **postprocess},
         )
 
     def _translate(
@@ -304,7 +306,7 @@ def register_pipelines() -> None:
 
     Transformers 5 took its own translation pipeline out and, since 5.19, refuses the name before it asks the registry.
     """
-    getattr(pipelines, "REMOVED_TASKS", {}).pop("translation", None)
+    allow_translation_task()
     registry = pipelines.PIPELINE_REGISTRY
     for task in TASKS:
         registered = registry.supported_tasks.get(task, {}).get("impl")
@@ -312,10 +314,7 @@ def register_pipelines() -> None:
             registry.register_pipeline(
                 task, pipeline_class=DocumentTranslationPipeline, pt_model=AutoModelForSeq2SeqLM, type="text"
             )
-    # Without this mark saving the pipeline does not turn the checkpoint into one that asks for trust_remote_code.
-    mark = "_registered_impl"
-    if mark in vars(DocumentTranslationPipeline):
-        delattr(DocumentTranslationPipeline, mark)
+    forget_registration(DocumentTranslationPipeline)
 
 
 def _check_generate_options(options: dict[str, Any]) -> None:
@@ -352,11 +351,11 @@ if False:  # From a folder, Transformers before 5.8 copies only what the file th
     from .html_text import *
     from .hub_configuration import *
     from .kept_text import *
+    from .library_internals import *
     from .linear import *
     from .long_sentences import *
     from .markdown_text import *
     from .multi_head_attention import *
-    from .pipeline_document_translation import *
     from .pipeline_inputs import *
     from .pipeline_tokenizers import *
     from .placed_marks import *

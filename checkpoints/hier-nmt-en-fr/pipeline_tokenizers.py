@@ -4,13 +4,10 @@
 
 import os
 import re
-from typing import Any
 
-import transformers.utils.hub
+import huggingface_hub
+from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
 from transformers import AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
-
-# An attribute, because Transformers does not export what it takes from huggingface_hub.
-hub: Any = transformers.utils.hub
 
 TARGET_TOKENIZER_FOLDER = "target_tokenizer"
 _COMMIT_IN_MODULE_NAME = re.compile(r"\.([0-9a-f]{40})\.")
@@ -60,12 +57,12 @@ def _has_target_tokenizer(path: str, revision: str | None) -> bool:
         return os.path.isdir(os.path.join(path, TARGET_TOKENIZER_FOLDER))
     name = f"{TARGET_TOKENIZER_FOLDER}/tokenizer_config.json"
     try:
-        hub.hf_hub_download(path, name, revision=revision)
-    except hub.LocalEntryNotFoundError:
+        huggingface_hub.hf_hub_download(path, name, revision=revision)
+    except LocalEntryNotFoundError:
         # Without network only the cache can know that there is none; what nobody knows is tried.
-        found = hub.try_to_load_from_cache(path, name, revision=revision)
+        found = huggingface_hub.try_to_load_from_cache(path, name, revision=revision)
         return found is None or isinstance(found, str)
-    except hub.EntryNotFoundError:
+    except EntryNotFoundError:
         return False
     return True
 

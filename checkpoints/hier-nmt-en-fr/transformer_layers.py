@@ -12,7 +12,6 @@ import torch
 from torch import nn
 from transformers.activations import ACT2FN
 from transformers.cache_utils import EncoderDecoderCache
-from transformers.modeling_layers import GradientCheckpointingLayer
 
 from .attention_plan import kept_with_cache
 from .big_bird_attention import BigBirdAttention
@@ -27,6 +26,7 @@ from .conditional_attention import (
 )
 from .convolutional_summaries import ConvolutionalSummaries
 from .document_structure import Sentences
+from .library_internals import GradientCheckpointingLayer
 from .linear import Linear
 from .multi_head_attention import DocumentAttention, MultiHeadAttention, SentenceAttention
 from .sentence_encoder import SentenceEncoder
@@ -217,7 +217,7 @@ class HierNMTDecoderLayer(SentenceReadingLayer):
         source_sentences: Sentences | None = None,
         source_sentence_states: torch.Tensor | None = None,
         pooling: SentencePooling | None = None,
-        past_key_values: EncoderDecoderCache | None = None,
+        cache: EncoderDecoderCache | None = None,
         **kwargs: Any,
     ) -> torch.Tensor:
         """States [B, T, D] -> states [B, T, D].
@@ -229,26 +229,26 @@ class HierNMTDecoderLayer(SentenceReadingLayer):
             source_sentences: where the source's sentences are, if their encodings are read.
             source_sentence_states: their encodings [B, N, D], if all layers share them.
             pooling: how target sentences are encoded, if all layers do it alike.
-            past_key_values: cache, or None.
+            cache: of the decoder, or None.
         """
         entering = self.self_attn_residual.enter(hidden_states)
         if self.sentence_encoder is not None:
             pooling = SentencePooling(entering, self.sentence_encoder)
-        attended = self.self_attn(entering, self_plan, past_key_values=past_key_values, pooling=pooling, **kwargs)
+        attended = self.self_attn(entering, self_plan, cache=cache, pooling=pooling, **kwargs)
         hidden_states = self.self_attn_residual.leave(hidden_states, attended[0])
         if encoder_hidden_states is None:
             return self.feed_forward_residual(hidden_states, self.feed_forward)
 
         # Before the cross-attention, which marks the cache as filled.
         keys, heads_keys, context_keys = kept_with_cache(
-            past_key_values,
+            cache,
             self.layer_idx,
             "sentence_keys",
             lambda: self._source_keys(encoder_hidden_states, source_sentences, source_sentence_states),
         )
         entering = self.encoder_attn_residual.enter(hidden_states)
         change = self.encoder_attn(
-            entering, cross_plan, encoder_hidden_states, past_key_values=past_key_values, sentence_keys=keys, **kwargs
+            entering, cross_plan, encoder_hidden_states, cache=cache, sentence_keys=keys, **kwargs
         )[0]
         if self.sentence_heads is not None:
             change = change + self.sentence_heads(entering, heads_keys, **kwargs)[0]

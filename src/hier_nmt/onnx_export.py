@@ -98,7 +98,7 @@ class DecoderGraph(nn.Module):
             # Of the source's states only the number is still read.
             encoder_hidden_states=attention_mask[..., None].to(past[0].dtype),
             encoder_attention_mask=attention_mask,
-            past_key_values=cache,
+            cache=cache,
             use_cache=True,
         ).last_hidden_state
         layers: Any = cache.self_attention_cache.layers

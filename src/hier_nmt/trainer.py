@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from accelerate.utils import send_to_device
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 from torch.utils.data import DataLoader
@@ -39,6 +40,7 @@ from .losses import (
 )
 from .models.document_structure import sentence_ids_from_tokens
 from .models.document_windows import split_window
+from .models.library_internals import finish_upload, use_one_gpu
 
 LENGTH_COLUMN = "length"
 # In how many stages the number of sentences falls: a compiled model is compiled anew for each.
@@ -217,7 +219,7 @@ class DocumentSeq2SeqTrainer(Seq2SeqTrainer):
             args.dataloader_pin_memory = False
         if args.n_gpu > 1:
             warnings.warn("one process uses one GPU; start with `accelerate launch` to use all of them", stacklevel=2)
-            args._n_gpu = 1
+            use_one_gpu(args)
         if args.world_size > 1 and not args.average_tokens_across_devices:
             raise ValueError("average_tokens_across_devices=False would weigh the tokens of the processes unequally")
         super().__init__(
@@ -261,7 +263,7 @@ class DocumentSeq2SeqTrainer(Seq2SeqTrainer):
         """Batches of `max_tokens_per_batch` tokens, each process its share, or the ordinary ones."""
         if self.args.max_tokens_per_batch is None:
             return super().get_train_dataloader()
-        dataset = self.train_dataset
+        dataset: Any = self.train_dataset
         if LENGTH_COLUMN not in getattr(dataset, "column_names", ()):
             raise ValueError(f"max_tokens_per_batch needs a dataset with a column {LENGTH_COLUMN!r}, got {dataset}")
         sampler = TokenBatchSampler(
@@ -273,7 +275,7 @@ class DocumentSeq2SeqTrainer(Seq2SeqTrainer):
             process_index=self.args.process_index,
         )
         return DataLoader(
-            self._remove_unused_columns(dataset, description="training"),
+            dataset,
             batch_sampler=sampler,
             collate_fn=self.data_collator,
             num_workers=self.args.dataloader_num_workers,
@@ -347,7 +349,7 @@ class DocumentSeq2SeqTrainer(Seq2SeqTrainer):
         The statistics of a row are the summed negative log-likelihood and the number of all its target tokens, and
         then of those of its current sentence.
         """
-        inputs = self._prepare_inputs(inputs)
+        inputs = send_to_device(inputs, self.args.device)
         statistics = self._row_statistics(model, inputs)
         if prediction_loss_only or not self.args.predict_with_generate:
             return None, statistics, None
@@ -389,7 +391,7 @@ class DocumentSeq2SeqTrainer(Seq2SeqTrainer):
     def push_to_hub(self, *args: Any, **kwargs: Any) -> Any:
         """Uploads the output directory, behind the upload of a checkpoint that may still be going on."""
         # Trainer itself would first write the files anew that this upload is reading.
-        self._finish_current_push()
+        finish_upload(self)
         return super().push_to_hub(*args, **kwargs)
 
     def _label_sentence_ids(self, labels: torch.Tensor) -> torch.Tensor:

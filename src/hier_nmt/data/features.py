@@ -22,6 +22,7 @@ from datasets.fingerprint import Hasher
 from transformers import PreTrainedTokenizerBase
 
 from ..models.document_windows import Window, document_blocks, fit_window, join_window, sliding_windows
+from ..models.library_internals import dataset_fingerprint
 from .corpora import ReadReport, read_documents
 from .corpus_files import CorpusError
 from .documents import ParallelDocument
@@ -155,7 +156,7 @@ def token_table(
 ) -> Dataset:
     """The table of token ids: each sentence is tokenised once here, whatever the windows are."""
     target_tokenizer = target_tokenizer or tokenizer
-    key = (FEATURES_VERSION, text._fingerprint, _tokenizer_key(tokenizer), _tokenizer_key(target_tokenizer))
+    key = (FEATURES_VERSION, dataset_fingerprint(text), _tokenizer_key(tokenizer), _tokenizer_key(target_tokenizer))
     tokens = text.with_format("arrow").map(
         _tokenize,
         fn_kwargs={"tokenizer": tokenizer, "target_tokenizer": target_tokenizer},
@@ -222,7 +223,7 @@ def window_table(
         _make_windows,
         fn_kwargs=options,
         features=_WINDOW_FEATURES,
-        new_fingerprint=Hasher.hash((FEATURES_VERSION, tokens._fingerprint, sorted(options.items()))),
+        new_fingerprint=Hasher.hash((FEATURES_VERSION, dataset_fingerprint(tokens), sorted(options.items()))),
         desc="making windows",
         **_map_arguments(tokens, num_proc),
     )

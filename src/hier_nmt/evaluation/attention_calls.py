@@ -19,6 +19,7 @@ from transformers import PreTrainedModel
 
 from ..models.attention_plan import SelectionPlan
 from ..models.conditional_attention import HierarchicalAttention, SentenceContextAttention, SentenceKeys
+from ..models.library_internals import configured_attention
 from ..models.multi_head_attention import MultiHeadAttention
 from ..models.precision import full_precision
 from ..models.sentence_encoder import PairMerge, SentenceEncoder, weights_in_sentence
@@ -61,7 +62,7 @@ def recorded_calls(network: nn.Module) -> Iterator[Calls]:
 def attention_implementation(model: PreTrainedModel, name: str) -> Iterator[None]:
     """The model with another implementation of dense attention, while it lasts."""
     config: Any = model.config
-    before = config._attn_implementation
+    before = configured_attention(config)
     model.set_attn_implementation(name)
     try:
         yield

@@ -113,7 +113,7 @@ class HierNMTCollector(Collector):
                 decoder_input_ids=inputs[:, queries],
                 decoder_sentence_ids=numbers[:, : queries.stop],
                 decoder_paragraph_ids=paragraphs[:, : queries.stop],
-                past_key_values=cache,
+                cache=cache,
                 use_cache=True,
                 output_attentions=True,
                 output_selected_sentences=True,

@@ -15,6 +15,7 @@ from transformers.masking_utils import create_bidirectional_mask, create_causal_
 
 from .document_structure import DocumentStructure
 from .gathered_attention import SortedKeys, sort_keys
+from .library_internals import configured_attention, named_cache
 from .selected_attention import is_grouped
 from .sentence_blocks import SentenceWords, find_words
 
@@ -38,7 +39,7 @@ class AttentionInputs:
             cache), of the source in cross-attention. None where the caller left it unknown.
         is_causal: no token may look at a later one.
         encoder_hidden_states: the keys' states [B, S, D] in cross-attention, else None.
-        past_key_values: self-attention cache, or None.
+        cache: self-attention cache, or None.
         source_cache: in cross-attention, the cache with which is kept what is known of the source, or None.
     """
 
@@ -49,7 +50,7 @@ class AttentionInputs:
     keys: DocumentStructure | None
     is_causal: bool = False
     encoder_hidden_states: torch.Tensor | None = None
-    past_key_values: Cache | None = None
+    cache: Cache | None = None
     source_cache: EncoderDecoderCache | None = None
 
     def query_positions(self) -> torch.Tensor | None:
@@ -57,27 +58,25 @@ class AttentionInputs:
         if not self.is_causal:
             return None
         num_queries = self.inputs_embeds.shape[1]
-        past_length = 0 if self.past_key_values is None else self.past_key_values.get_seq_length()
+        past_length = 0 if self.cache is None else self.cache.get_seq_length()
         return past_length + torch.arange(num_queries, device=self.inputs_embeds.device)
 
 
-def kept_with_cache(
-    past_key_values: EncoderDecoderCache | None, layer_idx: int, name: str, compute: Callable[[], Any]
-) -> Any:
+def kept_with_cache(cache: EncoderDecoderCache | None, layer_idx: int, name: str, compute: Callable[[], Any]) -> Any:
     """What `compute` makes of the source: once per generation, and from then on kept with the cache.
 
     It is not reordered with the beams, because all beams of a document have the same source.
 
     Args:
-        past_key_values: cache, or None: then it is always computed.
+        cache: of the decoder, or None: then it is always computed.
         layer_idx: the layer whose cached cross-attention tells whether this is the first call.
         name: of what is kept.
         compute: makes it.
     """
-    if past_key_values is None:
+    if cache is None:
         return compute()
-    kept = past_key_values.__dict__.setdefault("source_memory", {})
-    if (name, layer_idx) not in kept or not past_key_values.is_updated.get(layer_idx):
+    kept = cache.__dict__.setdefault("source_memory", {})
+    if (name, layer_idx) not in kept or not cache.is_updated.get(layer_idx):
         kept[name, layer_idx] = compute()
     return kept[name, layer_idx]
 
@@ -140,7 +139,7 @@ def visible_sentence_ids(inputs: AttentionInputs) -> torch.Tensor:
 
 
 UNKNOWN_SENTENCES = (
-    "This attention needs the sentence numbers of all keys. With past_key_values, pass decoder_sentence_ids for the "
+    "This attention needs the sentence numbers of all keys. With a cache, pass decoder_sentence_ids for the "
     "whole target prefix; with encoder_outputs alone, pass sentence_ids."
 )
 
@@ -157,8 +156,8 @@ def dense_mask(inputs: AttentionInputs, and_mask_function: Callable | None = Non
             config=inputs.config,
             inputs_embeds=inputs.inputs_embeds,
             attention_mask=inputs.attention_mask,
-            past_key_values=inputs.past_key_values,
             and_mask_function=and_mask_function,
+            **named_cache(inputs.cache),
         )
     return create_bidirectional_mask(
         config=inputs.config,
@@ -179,7 +178,7 @@ def sentence_mask(inputs: AttentionInputs, query_ids: torch.Tensor, key_ids: tor
     """
     mask = inputs.attention_mask
     if mask is None or mask.ndim == 2:
-        if inputs.config._attn_implementation not in ("eager", "sdpa"):
+        if configured_attention(inputs.config) not in ("eager", "sdpa"):
             return _sentence_mask_by_index(inputs, query_ids, key_ids)
         # An index function would be mapped over all places, which is slow where each decoding step does it.
         mask = dense_mask(inputs)

@@ -75,7 +75,7 @@ class ConditionalAttention(MultiHeadAttention):
         hidden_states: torch.Tensor,
         plan: SelectionPlan,
         key_value_states: torch.Tensor | None = None,
-        past_key_values: EncoderDecoderCache | None = None,
+        cache: EncoderDecoderCache | None = None,
         sentence_keys: SentenceKeys | None = None,
         pooling: Any = None,
         output_attentions: bool | None = None,
@@ -88,7 +88,7 @@ class ConditionalAttention(MultiHeadAttention):
             output_attentions: compute the weights, which takes the dense form.
         """
         query = self._split_heads(self.q_proj(hidden_states))
-        key, value = self._keys_and_values(hidden_states, key_value_states, past_key_values)
+        key, value = self._keys_and_values(hidden_states, key_value_states, cache)
         assert sentence_keys is not None
         sentence_query = self._split_heads(self.sentence_q_proj(hidden_states))
         indices, scores = self._select(sentence_query, sentence_keys, plan)
@@ -183,9 +183,9 @@ class CausalConditionalAttention(ConditionalAttention):
         plan = super().plan(inputs)
         check_rising(plan.key_sentence_ids)
         complete = None
-        if holds_what_it_is_given(inputs.past_key_values):
+        if holds_what_it_is_given(inputs.cache):
             num_queries = plan.query_sentence_ids.shape[1]
-            num_keys = inputs.past_key_values.get_seq_length() + num_queries
+            num_keys = inputs.cache.get_seq_length() + num_queries
             complete = CompletedSentences.from_ids(plan.key_sentence_ids[:, :num_keys], num_queries)
         return GrowingSelectionPlan(**vars(replace(plan, own_sentence_ids=plan.query_sentence_ids)), complete=complete)
 
@@ -194,7 +194,7 @@ class CausalConditionalAttention(ConditionalAttention):
         hidden_states: torch.Tensor,
         plan: GrowingSelectionPlan,
         key_value_states: torch.Tensor | None = None,
-        past_key_values: EncoderDecoderCache | None = None,
+        cache: EncoderDecoderCache | None = None,
         sentence_keys: Any = None,
         pooling: SentencePooling | None = None,
         output_attentions: bool | None = None,
@@ -205,11 +205,11 @@ class CausalConditionalAttention(ConditionalAttention):
         query = self._split_heads(self.q_proj(hidden_states))
         key, value = self._split_heads(self.k_proj(hidden_states)), self._split_heads(self.v_proj(hidden_states))
         pooled = pooling.states.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)  # [B, H, Q, D / H]
-        cache = None if past_key_values is None else past_key_values.self_attention_cache
-        if plan.complete is not None and cache is not None:
-            key, value, keys = self._continue(key, value, pooled, plan.complete, cache, pooling.encoder)
+        target_cache = None if cache is None else cache.self_attention_cache
+        if plan.complete is not None and target_cache is not None:
+            key, value, keys = self._continue(key, value, pooled, plan.complete, target_cache, pooling.encoder)
         else:
-            key, value, keys = self._encode_all(key, value, pooled, plan, cache, pooling.encoder)
+            key, value, keys = self._encode_all(key, value, pooled, plan, target_cache, pooling.encoder)
         indices, scores = select_by_relevance(
             self._split_heads(self.sentence_q_proj(hidden_states)),
             keys.levels[0],

@@ -71,7 +71,7 @@ class HANConfig(HubConfig):
         "AutoModel": "modeling_han.HANModel",
         "AutoModelForSeq2SeqLM": "modeling_han.HANForConditionalGeneration",
     }
-    keys_to_ignore_at_inference = ["past_key_values"]
+    keys_to_ignore_at_inference = ["past_key_values", "cache"]
     attribute_map = {
         "hidden_size": "d_model",
         "num_attention_heads": "encoder_attention_heads",

@@ -141,7 +141,7 @@ class HierNMTConfig(HubConfig):
         "AutoModel": "modeling_hier_nmt.HierNMTModel",
         "AutoModelForSeq2SeqLM": "modeling_hier_nmt.HierNMTForConditionalGeneration",
     }
-    keys_to_ignore_at_inference = ["past_key_values"]
+    keys_to_ignore_at_inference = ["past_key_values", "cache"]
     attribute_map = {
         "hidden_size": "d_model",
         "num_attention_heads": "encoder_attention_heads",

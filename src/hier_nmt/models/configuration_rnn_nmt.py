@@ -49,7 +49,7 @@ class RNNNMTConfig(HubConfig):
         "AutoModel": "modeling_rnn_nmt.RNNNMTModel",
         "AutoModelForSeq2SeqLM": "modeling_rnn_nmt.RNNNMTForConditionalGeneration",
     }
-    keys_to_ignore_at_inference = ["past_key_values"]
+    keys_to_ignore_at_inference = ["past_key_values", "cache"]
     attribute_map = {"num_hidden_layers": "encoder_layers"}
 
     vocab_size: int = 16000

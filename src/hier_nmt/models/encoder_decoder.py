@@ -14,14 +14,20 @@ from torch import nn
 from transformers import initialization as init
 from transformers.cache_utils import Cache, DynamicCache, EncoderDecoderCache
 from transformers.modeling_outputs import BaseModelOutputWithPastAndCrossAttentions
-from transformers.utils.generic import TransformersKwargs, merge_with_config_defaults
-from transformers.utils.output_capturing import OutputRecorder, capture_outputs
 
 from .attention_plan import AttentionInputs, kept_with_cache
 from .conditional_attention import ConditionalAttention, SentenceContextAttention, SentencePooling
 from .configuration_hier_nmt import HierNMTConfig
 from .cross_entropy import mean_cross_entropy
 from .document_structure import DocumentStructure, Sentences
+from .library_internals import (
+    OutputRecorder,
+    TransformersKwargs,
+    capture_outputs,
+    merge_with_config_defaults,
+    named_cache,
+    one_cache,
+)
 from .linear import Linear
 from .model_outputs import HierNMTEncoderOutput
 from .multi_head_attention import MultiHeadAttention
@@ -108,9 +114,9 @@ class HierNMTPreTrainedModel(SafetensorsModel):
         attention_mask = torch.tensor([[1, 1, 1, 1, 1], [1, 1, 1, 0, 0]], device=self.device)
         return {"input_ids": input_ids, "attention_mask": attention_mask, "decoder_input_ids": input_ids}
 
-    def _resize_token_embeddings(self, new_num_tokens: int | None, *args: Any, **kwargs: Any) -> nn.Module:
+    def resize_token_embeddings(self, *args: Any, **kwargs: Any) -> nn.Embedding:
         """Resizes as the base class does and keeps the configuration's two sizes of a joint vocabulary equal."""
-        embeddings = super()._resize_token_embeddings(new_num_tokens, *args, **kwargs)
+        embeddings = super().resize_token_embeddings(*args, **kwargs)
         if self.config.share_encoder_decoder_embeddings:
             self.config.decoder_vocab_size = embeddings.weight.shape[0]
         return embeddings
@@ -245,9 +251,10 @@ class HierNMTDecoder(HierNMTStack):
         encoder_attention_mask: torch.Tensor | None = None,
         encoder_structure: DocumentStructure | None = None,
         encoder_sentence_states: torch.Tensor | None = None,
-        past_key_values: Cache | None = None,
+        cache: Cache | None = None,
         inputs_embeds: torch.Tensor | None = None,
         use_cache: bool | None = None,
+        past_key_values: Cache | None = None,
         **kwargs: Unpack[TransformersKwargs],
     ) -> BaseModelOutputWithPastAndCrossAttentions:
         """Target states [B, Q, D].
@@ -262,7 +269,7 @@ class HierNMTDecoder(HierNMTStack):
             encoder_attention_mask: [B, S], zero on padding.
             encoder_structure: structure of the source, or None where it is not known.
             encoder_sentence_states: encodings of the source's sentences [B, N, D], where all layers share them.
-            past_key_values: cache of earlier tokens.
+            cache: of earlier tokens; `past_key_values` is its older name.
             inputs_embeds: [B, Q, D], before scaling.
             use_cache: make a cache if there is none.
         """
@@ -270,22 +277,23 @@ class HierNMTDecoder(HierNMTStack):
             raise ValueError("Pass exactly one of decoder_input_ids and decoder_inputs_embeds.")
         if inputs_embeds is None:
             inputs_embeds = self.embed_tokens(input_ids)
-        if use_cache and past_key_values is None:
-            past_key_values = EncoderDecoderCache(DynamicCache(config=self.config), DynamicCache(config=self.config))
-        if past_key_values is not None and not isinstance(past_key_values, EncoderDecoderCache):
-            raise ValueError(f"past_key_values must be an EncoderDecoderCache, not a {type(past_key_values).__name__}.")
+        cache = one_cache(cache, past_key_values)
+        if use_cache and cache is None:
+            cache = EncoderDecoderCache(DynamicCache(config=self.config), DynamicCache(config=self.config))
+        if cache is not None and not isinstance(cache, EncoderDecoderCache):
+            raise ValueError(f"the cache must be an EncoderDecoderCache, not a {type(cache).__name__}.")
         check_structure_ids("decoder_sentence_ids", sentence_ids, inputs_embeds)
         check_structure_ids("decoder_paragraph_ids", paragraph_ids, inputs_embeds)
         queries, keys = target_structure(
-            self.config, input_ids, inputs_embeds, attention_mask, sentence_ids, paragraph_ids, past_key_values
+            self.config, input_ids, inputs_embeds, attention_mask, sentence_ids, paragraph_ids, cache
         )
 
-        self_plan = self._self_attention_plan(inputs_embeds, attention_mask, queries, keys, past_key_values)
+        self_plan = self._self_attention_plan(inputs_embeds, attention_mask, queries, keys, cache)
         cross_plan, source_sentences = None, None
         if encoder_hidden_states is not None:
             if self.config.decoder_reads_source_encodings:
                 source_sentences = kept_with_cache(
-                    past_key_values, 0, "sentences", lambda: self._source_sentences(encoder_structure)
+                    cache, 0, "sentences", lambda: self._source_sentences(encoder_structure)
                 )
             writing = written_sentences(self.config, queries, input_ids)
             cross_plan = self._cross_attention_plan(
@@ -294,7 +302,7 @@ class HierNMTDecoder(HierNMTStack):
                 encoder_attention_mask,
                 writing,
                 encoder_structure,
-                past_key_values,
+                cache,
             )
         hidden_states = self.add_positions(inputs_embeds, queries)
         pooling = None if self.sentence_encoder is None else SentencePooling(hidden_states, self.sentence_encoder)
@@ -308,11 +316,11 @@ class HierNMTDecoder(HierNMTStack):
                     source_sentences,
                     encoder_sentence_states,
                     pooling=pooling,
-                    past_key_values=past_key_values,
+                    cache=cache,
                     **kwargs,
                 )
         return BaseModelOutputWithPastAndCrossAttentions(
-            last_hidden_state=self.layer_norm(hidden_states), past_key_values=past_key_values
+            last_hidden_state=self.layer_norm(hidden_states), **named_cache(cache)
         )
 
     def _source_sentences(self, encoder_structure: DocumentStructure | None) -> Sentences:
@@ -328,15 +336,15 @@ class HierNMTDecoder(HierNMTStack):
         attention_mask: torch.Tensor | None,
         queries: DocumentStructure,
         keys: DocumentStructure | None,
-        past_key_values: EncoderDecoderCache | None,
+        cache: EncoderDecoderCache | None,
     ) -> Any:
         """The plan of the self-attention, whose keys are the whole target prefix."""
         if attention_mask is None and keys is not None:
             attention_mask = keys.sentence_ids > 0
-        cache = None if past_key_values is None else past_key_values.self_attention_cache
+        target_cache = None if cache is None else cache.self_attention_cache
         return DECODER_SELF_ATTENTIONS[self.config.decoder_self_attention].plan(
             AttentionInputs(
-                self.config, inputs_embeds, attention_mask, queries, keys, is_causal=True, past_key_values=cache
+                self.config, inputs_embeds, attention_mask, queries, keys, is_causal=True, cache=target_cache
             )
         )
 
@@ -347,7 +355,7 @@ class HierNMTDecoder(HierNMTStack):
         encoder_attention_mask: torch.Tensor | None,
         queries: DocumentStructure,
         encoder_structure: DocumentStructure | None,
-        past_key_values: EncoderDecoderCache | None,
+        cache: EncoderDecoderCache | None,
     ) -> Any:
         """The plan of the cross-attention, whose keys are the source tokens."""
         return CROSS_ATTENTIONS[self.config.cross_attention].plan(
@@ -358,7 +366,7 @@ class HierNMTDecoder(HierNMTStack):
                 queries,
                 encoder_structure,
                 encoder_hidden_states=encoder_hidden_states,
-                source_cache=past_key_values,
+                source_cache=cache,
             )
         )
 

@@ -10,11 +10,11 @@ from typing import Any
 import torch
 from torch import nn
 from transformers.cache_utils import EncoderDecoderCache
-from transformers.modeling_layers import GradientCheckpointingLayer
 
 from .attention_plan import kept_with_cache
 from .conditional_attention import SentenceContextAttention
 from .document_structure import Sentences
+from .library_internals import GradientCheckpointingLayer
 from .multi_head_attention import DocumentAttention, MultiHeadAttention
 from .transformer_layers import DECODER_SELF_ATTENTIONS, ENCODER_SELF_ATTENTIONS, FeedForward, Residual
 
@@ -115,7 +115,7 @@ class HANDecoderLayer(GradientCheckpointingLayer):
         cross_plan: Any,
         source_sentences: Sentences | None = None,
         source_sentence_states: torch.Tensor | None = None,
-        past_key_values: EncoderDecoderCache | None = None,
+        cache: EncoderDecoderCache | None = None,
         **kwargs: Any,
     ) -> torch.Tensor:
         """States [B, T, D] -> states [B, T, D].
@@ -126,7 +126,7 @@ class HANDecoderLayer(GradientCheckpointingLayer):
             encoder_hidden_states: [B, S, D], or None.
             source_sentences: which summaries of the source there are.
             source_sentence_states: these summaries [B, N, D].
-            past_key_values: cache, or None.
+            cache: of the decoder, or None.
 
         Raises:
             ValueError: there are source states but no summaries of them.
@@ -137,14 +137,12 @@ class HANDecoderLayer(GradientCheckpointingLayer):
                 raise ValueError(NO_SUMMARIES)
             mask, make_keys = source_sentences.mask, self.attention.context_attn.sentence_keys
             keys = kept_with_cache(
-                past_key_values, self.layer_idx, "sentence_keys", lambda: make_keys(source_sentence_states, mask)
+                cache, self.layer_idx, "sentence_keys", lambda: make_keys(source_sentence_states, mask)
             )
-        hidden_states = self.attention(hidden_states, self_plan, keys, past_key_values=past_key_values, **kwargs)
+        hidden_states = self.attention(hidden_states, self_plan, keys, cache=cache, **kwargs)
         if encoder_hidden_states is not None:
             entering = self.encoder_attn_residual.enter(hidden_states)
-            change = self.encoder_attn(
-                entering, cross_plan, encoder_hidden_states, past_key_values=past_key_values, **kwargs
-            )[0]
+            change = self.encoder_attn(entering, cross_plan, encoder_hidden_states, cache=cache, **kwargs)[0]
             hidden_states = self.encoder_attn_residual.leave(hidden_states, change)
         return self.feed_forward_residual(hidden_states, self.feed_forward)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 from transformers.modeling_outputs import BaseModelOutput, Seq2SeqLMOutput, Seq2SeqModelOutput
-from transformers.utils.generic import ModelOutput
+from transformers.utils import ModelOutput  # type: ignore[attr-defined]  # so the documentation has it
 
 
 @dataclass

@@ -13,12 +13,12 @@ from typing import Any
 import torch
 from torch import nn
 from transformers import initialization as init
-from transformers.utils.output_capturing import OutputRecorder
 
 from .conditional_attention import SentenceContextAttention
 from .configuration_han import HANConfig
 from .encoder_decoder import HierNMTDecoder, HierNMTEncoder, HierNMTPreTrainedModel
 from .han_layers import HANDecoderLayer, HANEncoderLayer
+from .library_internals import OutputRecorder
 from .modeling_hier_nmt import HierNMTForConditionalGeneration, HierNMTModel
 from .multi_head_attention import MultiHeadAttention
 from .word_vectors import NearestWordOutput, WordVectorEmbedding, mean_squared_error
@@ -63,11 +63,11 @@ class HANPreTrainedModel(HierNMTPreTrainedModel):
             if isinstance(module, (WordVectorEmbedding, NearestWordOutput)):
                 module.weight.requires_grad_(False)
 
-    def _resize_token_embeddings(self, *args: Any, **kwargs: Any) -> nn.Module:
+    def resize_token_embeddings(self, *args: Any, **kwargs: Any) -> nn.Embedding:
         """Resizes learned embeddings; ValueError for word vectors, of which there are as many as were put in."""
         if self.config.word_vector_size is not None:
             raise ValueError("Word vectors cannot be resized; make a model of the new size and use set_word_vectors.")
-        return super()._resize_token_embeddings(*args, **kwargs)
+        return super().resize_token_embeddings(*args, **kwargs)
 
 
 class HANEncoder(HANPreTrainedModel, HierNMTEncoder):

@@ -11,13 +11,20 @@ from typing import Any, Unpack
 import torch
 from torch import nn
 from transformers.cache_utils import Cache, EncoderDecoderCache
-from transformers.generation.configuration_utils import GenerationConfig
 from transformers.modeling_outputs import BaseModelOutput
-from transformers.utils.generic import TransformersKwargs, can_return_tuple
 
 from .configuration_hier_nmt import HierNMTConfig
 from .encoder_decoder import HierNMTDecoder, HierNMTEncoder, HierNMTPreTrainedModel
 from .growing_cache import growing_cache
+from .library_internals import (
+    CACHE_NAME,
+    TransformersKwargs,
+    can_return_tuple,
+    named_cache,
+    one_cache,
+    resized_embedding,
+    resized_output_layer,
+)
 from .model_outputs import (
     CHOSEN_SENTENCES,
     HierNMTLMOutput,
@@ -78,10 +85,11 @@ class HierNMTModel(HierNMTPreTrainedModel):
         decoder_sentence_ids: torch.Tensor | None = None,
         decoder_paragraph_ids: torch.Tensor | None = None,
         encoder_outputs: tuple[torch.Tensor, ...] | BaseModelOutput | None = None,
-        past_key_values: Cache | None = None,
+        cache: Cache | None = None,
         inputs_embeds: torch.Tensor | None = None,
         decoder_inputs_embeds: torch.Tensor | None = None,
         use_cache: bool | None = None,
+        past_key_values: Cache | None = None,
         **kwargs: Unpack[TransformersKwargs],
     ) -> HierNMTModelOutput:
         """Target states [B, Q, D] and the source's.
@@ -94,7 +102,7 @@ class HierNMTModel(HierNMTPreTrainedModel):
             sentence_ids, paragraph_ids: numbers of the source tokens [B, S]; default: derived from the separators.
             decoder_sentence_ids, decoder_paragraph_ids: numbers of the whole target prefix [B, L]; likewise.
             encoder_outputs: what the encoder returned earlier.
-            past_key_values: cache of earlier target tokens.
+            cache: of earlier target tokens; `past_key_values` is its older name.
             use_cache: make a cache if there is none.
         """
         if encoder_outputs is None:
@@ -125,7 +133,7 @@ class HierNMTModel(HierNMTPreTrainedModel):
             encoder_attention_mask=attention_mask,
             encoder_structure=source,
             encoder_sentence_states=getattr(encoder_outputs, "sentence_states", None),
-            past_key_values=past_key_values,
+            cache=one_cache(cache, past_key_values),
             inputs_embeds=decoder_inputs_embeds,
             use_cache=use_cache,
             return_dict=True,
@@ -133,7 +141,7 @@ class HierNMTModel(HierNMTPreTrainedModel):
         )
         return HierNMTModelOutput(
             last_hidden_state=decoder_outputs.last_hidden_state,
-            past_key_values=decoder_outputs.past_key_values,
+            **named_cache(getattr(decoder_outputs, CACHE_NAME)),
             decoder_hidden_states=decoder_outputs.hidden_states,
             decoder_attentions=decoder_outputs.attentions,
             cross_attentions=decoder_outputs.cross_attentions,
@@ -167,11 +175,11 @@ class HierNMTForConditionalGeneration(HierNMTPreTrainedModel, TargetGenerationMi
         self.lm_head = self.output_layer()
         self.post_init()
 
-    def _resize_token_embeddings(self, new_num_tokens: int | None, *args: Any, **kwargs: Any) -> nn.Module:
+    def resize_token_embeddings(self, *args: Any, **kwargs: Any) -> nn.Embedding:
         """Resizes the joint vocabulary, output layer included, or of two separate ones the source's."""
         if self.config.share_encoder_decoder_embeddings:
-            return super()._resize_token_embeddings(new_num_tokens, *args, **kwargs)
-        return self.model._resize_token_embeddings(new_num_tokens, *args, **kwargs)
+            return super().resize_token_embeddings(*args, **kwargs)
+        return self.model.resize_token_embeddings(*args, **kwargs)
 
     def resize_decoder_token_embeddings(self, new_num_tokens: int) -> nn.Module:
         """The target's embedding after resizing it and the output layer to `new_num_tokens`.
@@ -182,8 +190,8 @@ class HierNMTForConditionalGeneration(HierNMTPreTrainedModel, TargetGenerationMi
         if self.config.share_encoder_decoder_embeddings:
             raise ValueError("The vocabulary is joint (share_encoder_decoder_embeddings); use resize_token_embeddings.")
         decoder = self.model.decoder
-        decoder.embed_tokens = self._get_resized_embeddings(decoder.embed_tokens, new_num_tokens)
-        self.lm_head = self._get_resized_lm_head(self.lm_head, new_num_tokens)
+        decoder.embed_tokens = resized_embedding(self, decoder.embed_tokens, new_num_tokens)
+        self.lm_head = resized_output_layer(self, self.lm_head, new_num_tokens)
         self.config.decoder_vocab_size = new_num_tokens
         self.tie_weights()
         return decoder.embed_tokens
@@ -200,11 +208,12 @@ class HierNMTForConditionalGeneration(HierNMTPreTrainedModel, TargetGenerationMi
         decoder_sentence_ids: torch.Tensor | None = None,
         decoder_paragraph_ids: torch.Tensor | None = None,
         encoder_outputs: tuple[torch.Tensor, ...] | BaseModelOutput | None = None,
-        past_key_values: Cache | None = None,
+        cache: Cache | None = None,
         inputs_embeds: torch.Tensor | None = None,
         decoder_inputs_embeds: torch.Tensor | None = None,
         labels: torch.Tensor | None = None,
         use_cache: bool | None = None,
+        past_key_values: Cache | None = None,
         **kwargs: Unpack[TransformersKwargs],
     ) -> HierNMTLMOutput:
         """Logits [B, Q, V] and, with labels, the mean cross-entropy of the target tokens.
@@ -229,7 +238,7 @@ class HierNMTForConditionalGeneration(HierNMTPreTrainedModel, TargetGenerationMi
             decoder_sentence_ids=decoder_sentence_ids,
             decoder_paragraph_ids=decoder_paragraph_ids,
             encoder_outputs=encoder_outputs,
-            past_key_values=past_key_values,
+            cache=one_cache(cache, past_key_values),
             inputs_embeds=inputs_embeds,
             decoder_inputs_embeds=decoder_inputs_embeds,
             use_cache=use_cache,
@@ -241,7 +250,7 @@ class HierNMTForConditionalGeneration(HierNMTPreTrainedModel, TargetGenerationMi
         return HierNMTLMOutput(
             loss=loss,
             logits=logits,
-            past_key_values=outputs.past_key_values,
+            **named_cache(getattr(outputs, CACHE_NAME)),
             decoder_hidden_states=outputs.decoder_hidden_states,
             decoder_attentions=outputs.decoder_attentions,
             cross_attentions=outputs.cross_attentions,
@@ -265,23 +274,13 @@ class HierNMTForConditionalGeneration(HierNMTPreTrainedModel, TargetGenerationMi
         """
         return growing_cache(self.config.decoder_layers)
 
-    def _prepare_cache_for_generation(  # type: ignore[override]
-        self, generation_config: GenerationConfig, model_kwargs: dict[str, Any], *args: Any, **kwargs: Any
-    ) -> None:
-        """Transformers' hook: puts the cache of this model where it would put a `DynamicCache`."""
-        is_given = model_kwargs.get("past_key_values") is not None
-        super()._prepare_cache_for_generation(generation_config, model_kwargs, *args, **kwargs)  # type: ignore[misc]
-        is_assistant = getattr(generation_config, "is_assistant", False)  # whose cache has to be rolled back
-        is_dynamic = generation_config.cache_implementation in (None, "dynamic") and not is_assistant
-        if is_dynamic and not is_given and model_kwargs.get("past_key_values") is not None:
-            model_kwargs["past_key_values"] = self.decoding_cache()
-
-    def prepare_inputs_for_generation(
+    def prepare_inputs_for_generation(  # type: ignore[override]  # the cache has another name in each version
         self,
         input_ids: torch.LongTensor,
         next_sequence_length: int | None = None,
+        cache: Cache | None = None,
+        *,
         past_key_values: Cache | None = None,
-        *args: Any,
         decoder_attention_mask: torch.Tensor | None = None,
         decoder_sentence_ids: torch.Tensor | None = None,
         decoder_paragraph_ids: torch.Tensor | None = None,
@@ -294,30 +293,30 @@ class HierNMTForConditionalGeneration(HierNMTPreTrainedModel, TargetGenerationMi
         Args:
             input_ids: the whole target prefix [B, L].
             next_sequence_length: number of its newest tokens that are not cached yet; default: all the cache lacks.
-            past_key_values: the cache.
+            cache: of earlier target tokens; `past_key_values` is its older name.
             decoder_attention_mask: [B, L], zero on left padding; default: found from `pad_token_id`.
             decoder_sentence_ids, decoder_paragraph_ids: the caller's numbers of a forced prefix; new tokens count on.
         """
-        if next_sequence_length is None and past_key_values is not None:
-            past_length = int(past_key_values.get_seq_length())
+        cache = one_cache(cache, past_key_values)
+        if next_sequence_length is None and cache is not None:
+            past_length = int(cache.get_seq_length())
             next_sequence_length = input_ids.shape[1] - past_length if 0 < past_length < input_ids.shape[1] else None
         if decoder_attention_mask is None:
             decoder_attention_mask = self._left_padding_mask(input_ids)
         mask = without_padding_behind(input_ids, self.config.pad_token_id, decoder_attention_mask)
         sentence_ids = target_numbers(input_ids, decoder_sentence_ids, self.config.separator_token_ids, mask)
         paragraph_ids = target_numbers(input_ids, decoder_paragraph_ids, self.config.paragraph_token_ids, mask)
-        if isinstance(past_key_values, EncoderDecoderCache) and past_key_values.is_compileable:
+        if isinstance(cache, EncoderDecoderCache) and cache.is_compileable:
             # Compiled code wants the same shape at every step: that of the whole static cache.
-            layer: Any = past_key_values.self_attention_cache.layers[0]
+            layer: Any = cache.self_attention_cache.layers[0]
             missing = layer.max_cache_len - input_ids.shape[1]
             sentence_ids = nn.functional.pad(sentence_ids, (0, max(missing, 0)))
             paragraph_ids = nn.functional.pad(paragraph_ids, (0, max(missing, 0)))
         inputs = super().prepare_inputs_for_generation(  # type: ignore[misc]  # a protocol as the type of self
             input_ids,
-            next_sequence_length,
-            past_key_values,
-            *args,
+            next_sequence_length=next_sequence_length,
             decoder_attention_mask=decoder_attention_mask,
+            **named_cache(cache),
             **kwargs,
         )
         return {**inputs, "decoder_sentence_ids": sentence_ids, "decoder_paragraph_ids": paragraph_ids}

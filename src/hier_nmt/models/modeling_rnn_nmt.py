@@ -18,11 +18,11 @@ from transformers.modeling_outputs import (
     Seq2SeqLMOutput,
     Seq2SeqModelOutput,
 )
-from transformers.utils.generic import can_return_tuple
 
 from .additive_attention import ATTENTIONS, SourceStates
 from .configuration_rnn_nmt import RNNNMTConfig
 from .cross_entropy import mean_cross_entropy
+from .library_internals import CACHE_NAME, MakesItsOwnCache, can_return_tuple, named_cache, one_cache
 from .recurrent_cache import DecoderState, RecurrentCache
 from .recurrent_layers import RNN_TYPES, last_states, recurrent_layers, run_over_tokens, take_step
 from .safetensors_model import SafetensorsModel
@@ -30,20 +30,13 @@ from .target_generation import TargetGenerationMixin
 from .target_labels import shift_tokens_right
 
 
-class RNNNMTPreTrainedModel(SafetensorsModel):
+class RNNNMTPreTrainedModel(MakesItsOwnCache, SafetensorsModel):
     """What all RNNNMT models share: configuration class, initialisation and abilities."""
 
     config: RNNNMTConfig
     embed_tokens: nn.Embedding
     base_model_prefix = "model"
     _no_split_modules = ["RNNNMTEncoder", "RNNNMTDecoder"]
-    # A recurrent state cannot be taken back, as speculative decoding would have to.
-    _is_stateful = True
-
-    @classmethod
-    def _supports_default_dynamic_cache(cls) -> bool:
-        """False: keys and values of all tokens are not what this decoder remembers; it makes a `RecurrentCache`."""
-        return False
 
     def _init_weights(self, module: nn.Module) -> None:
         """Initialises as the base class does, and recurrent layers and cells by Xavier's uniform weights, no biases."""
@@ -62,9 +55,9 @@ class RNNNMTPreTrainedModel(SafetensorsModel):
         attention_mask = torch.tensor([[1, 1, 1, 1, 1], [1, 1, 1, 0, 0]], device=self.device)
         return {"input_ids": input_ids, "attention_mask": attention_mask, "decoder_input_ids": input_ids}
 
-    def _resize_token_embeddings(self, new_num_tokens: int | None, *args: Any, **kwargs: Any) -> nn.Module:
+    def resize_token_embeddings(self, *args: Any, **kwargs: Any) -> nn.Embedding:
         """Resizes as the base class does and keeps the configuration's two sizes of a joint vocabulary equal."""
-        embeddings = super()._resize_token_embeddings(new_num_tokens, *args, **kwargs)
+        embeddings = super().resize_token_embeddings(*args, **kwargs)
         if self.config.share_encoder_decoder_embeddings:
             self.config.decoder_vocab_size = embeddings.weight.shape[0]
         return embeddings
@@ -215,11 +208,12 @@ class RNNNMTDecoder(RNNNMTPreTrainedModel):
         attention_mask: torch.Tensor | None = None,
         encoder_hidden_states: torch.Tensor | None = None,
         encoder_attention_mask: torch.Tensor | None = None,
-        past_key_values: Cache | None = None,
+        cache: Cache | None = None,
         inputs_embeds: torch.Tensor | None = None,
         use_cache: bool | None = None,
         output_hidden_states: bool | None = None,
         output_attentions: bool | None = None,
+        past_key_values: Cache | None = None,
     ) -> BaseModelOutputWithPastAndCrossAttentions:
         """Attentional vectors [B, Q, E] of the newest tokens.
 
@@ -229,7 +223,7 @@ class RNNNMTDecoder(RNNNMTPreTrainedModel):
                 default: everything but `pad_token_id`, unless decoding starts with it.
             encoder_hidden_states: source states [B, S, D].
             encoder_attention_mask: [B, S], zero on padding; default: there is none.
-            past_key_values: cache of earlier tokens.
+            cache: of earlier tokens; `past_key_values` is its older name.
             inputs_embeds: [B, Q, E].
             use_cache: make a cache if there is none.
             output_hidden_states: also give the embeddings and the states [B, Q, D] of each layer.
@@ -241,14 +235,15 @@ class RNNNMTDecoder(RNNNMTPreTrainedModel):
         """
         if encoder_hidden_states is None:
             raise ValueError("A recurrent decoder starts from a source: pass encoder_hidden_states.")
-        if past_key_values is not None and not isinstance(past_key_values, RecurrentCache):
-            raise ValueError(f"past_key_values must be a RecurrentCache, not a {type(past_key_values).__name__}.")
+        cache = one_cache(cache, past_key_values)
+        if cache is not None and not isinstance(cache, RecurrentCache):
+            raise ValueError(f"the cache must be a RecurrentCache, not a {type(cache).__name__}.")
         embeddings = self._embed(input_ids, inputs_embeds, side="decoder_")
         goes_on = target_mask(self.config, input_ids, embeddings, attention_mask)
-        if past_key_values is None and (self.config.use_cache if use_cache is None else use_cache):
-            past_key_values = RecurrentCache()
-        source = self._source(encoder_hidden_states, encoder_attention_mask, past_key_values)
-        known = None if past_key_values is None else past_key_values.state
+        if cache is None and (self.config.use_cache if use_cache is None else use_cache):
+            cache = RecurrentCache()
+        source = self._source(encoder_hidden_states, encoder_attention_mask, cache)
+        known = None if cache is None else cache.state
         state = self._first_state(source) if known is None else known
 
         vectors, states, weights = [], [], []
@@ -257,15 +252,15 @@ class RNNNMTDecoder(RNNNMTPreTrainedModel):
             vectors.append(state.attentional_vector)
             states.append([layer[0] for layer in state.layers])
             weights.append(step_weights)
-        if past_key_values is not None:
-            past_key_values.remember(state, source.keys, embeddings.shape[1])
+        if cache is not None:
+            cache.remember(state, source.keys, embeddings.shape[1])
         wants_states = self.config.output_hidden_states if output_hidden_states is None else output_hidden_states
         wants_weights = self.config.output_attentions if output_attentions is None else output_attentions
         return BaseModelOutputWithPastAndCrossAttentions(
             last_hidden_state=torch.stack(vectors, dim=1),  # [B, Q, E]
-            past_key_values=past_key_values,
             hidden_states=_layers_over_time(embeddings, states) if wants_states else None,
             cross_attentions=_weights_over_time(weights) if wants_weights else None,
+            **named_cache(cache),
         )
 
     def _source(
@@ -353,12 +348,13 @@ class RNNNMTModel(RNNNMTPreTrainedModel):
         decoder_input_ids: torch.Tensor | None = None,
         decoder_attention_mask: torch.Tensor | None = None,
         encoder_outputs: tuple[torch.Tensor, ...] | BaseModelOutput | None = None,
-        past_key_values: Cache | None = None,
+        cache: Cache | None = None,
         inputs_embeds: torch.Tensor | None = None,
         decoder_inputs_embeds: torch.Tensor | None = None,
         use_cache: bool | None = None,
         output_hidden_states: bool | None = None,
         output_attentions: bool | None = None,
+        past_key_values: Cache | None = None,
     ) -> Seq2SeqModelOutput:
         """Attentional vectors [B, Q, E] and the source's states.
 
@@ -368,7 +364,7 @@ class RNNNMTModel(RNNNMTPreTrainedModel):
             decoder_input_ids: target tokens [B, Q]; or `decoder_inputs_embeds` [B, Q, E].
             decoder_attention_mask: mask of the whole target prefix [B, L].
             encoder_outputs: what the encoder returned earlier.
-            past_key_values: cache of earlier target tokens.
+            cache: of earlier target tokens; `past_key_values` is its older name.
             use_cache: make a cache if there is none.
             output_hidden_states, output_attentions: see encoder and decoder.
         """
@@ -383,7 +379,7 @@ class RNNNMTModel(RNNNMTPreTrainedModel):
             attention_mask=decoder_attention_mask,
             encoder_hidden_states=states,
             encoder_attention_mask=source_mask(self.config, input_ids, states, attention_mask),
-            past_key_values=past_key_values,
+            cache=one_cache(cache, past_key_values),
             inputs_embeds=decoder_inputs_embeds,
             use_cache=use_cache,
             return_dict=True,
@@ -391,7 +387,7 @@ class RNNNMTModel(RNNNMTPreTrainedModel):
         )
         return Seq2SeqModelOutput(
             last_hidden_state=decoder_outputs.last_hidden_state,
-            past_key_values=decoder_outputs.past_key_values,
+            **named_cache(getattr(decoder_outputs, CACHE_NAME)),
             decoder_hidden_states=decoder_outputs.hidden_states,
             cross_attentions=decoder_outputs.cross_attentions,
             encoder_last_hidden_state=states,
@@ -416,11 +412,11 @@ class RNNNMTForConditionalGeneration(RNNNMTPreTrainedModel, TargetGenerationMixi
         self.lm_head = nn.Linear(config.embedding_size, config.target_vocab_size, bias=False)
         self.post_init()
 
-    def _resize_token_embeddings(self, new_num_tokens: int | None, *args: Any, **kwargs: Any) -> nn.Module:
+    def resize_token_embeddings(self, *args: Any, **kwargs: Any) -> nn.Embedding:
         """Resizes the joint vocabulary, output layer included, or of two separate ones the source's."""
         if self.config.share_encoder_decoder_embeddings:
-            return super()._resize_token_embeddings(new_num_tokens, *args, **kwargs)
-        return self.model._resize_token_embeddings(new_num_tokens, *args, **kwargs)
+            return super().resize_token_embeddings(*args, **kwargs)
+        return self.model.resize_token_embeddings(*args, **kwargs)
 
     @can_return_tuple
     def forward(
@@ -430,7 +426,7 @@ class RNNNMTForConditionalGeneration(RNNNMTPreTrainedModel, TargetGenerationMixi
         decoder_input_ids: torch.Tensor | None = None,
         decoder_attention_mask: torch.Tensor | None = None,
         encoder_outputs: tuple[torch.Tensor, ...] | BaseModelOutput | None = None,
-        past_key_values: Cache | None = None,
+        cache: Cache | None = None,
         inputs_embeds: torch.Tensor | None = None,
         decoder_inputs_embeds: torch.Tensor | None = None,
         labels: torch.Tensor | None = None,
@@ -438,6 +434,7 @@ class RNNNMTForConditionalGeneration(RNNNMTPreTrainedModel, TargetGenerationMixi
         output_hidden_states: bool | None = None,
         output_attentions: bool | None = None,
         num_items_in_batch: torch.Tensor | int | None = None,
+        past_key_values: Cache | None = None,
     ) -> Seq2SeqLMOutput:
         """Logits [B, Q, V] and, with labels, the mean cross-entropy of the target tokens.
 
@@ -456,7 +453,7 @@ class RNNNMTForConditionalGeneration(RNNNMTPreTrainedModel, TargetGenerationMixi
             decoder_input_ids=decoder_input_ids,
             decoder_attention_mask=decoder_attention_mask,
             encoder_outputs=encoder_outputs,
-            past_key_values=past_key_values,
+            cache=one_cache(cache, past_key_values),
             inputs_embeds=inputs_embeds,
             decoder_inputs_embeds=decoder_inputs_embeds,
             use_cache=use_cache,
@@ -470,7 +467,7 @@ class RNNNMTForConditionalGeneration(RNNNMTPreTrainedModel, TargetGenerationMixi
         return Seq2SeqLMOutput(
             loss=loss,
             logits=logits,
-            past_key_values=outputs.past_key_values,
+            **named_cache(getattr(outputs, CACHE_NAME)),
             decoder_hidden_states=outputs.decoder_hidden_states,
             cross_attentions=outputs.cross_attentions,
             encoder_last_hidden_state=outputs.encoder_last_hidden_state,
@@ -483,12 +480,17 @@ class RNNNMTForConditionalGeneration(RNNNMTPreTrainedModel, TargetGenerationMixi
             raise ValueError("Labels need a configuration with pad_token_id and decoder_start_token_id.")
         return shift_tokens_right(labels, self.config.pad_token_id, self.config.decoder_start_token_id)
 
-    def prepare_inputs_for_generation(
+    def decoding_cache(self) -> RecurrentCache:
+        """An empty cache, as `generate` begins with."""
+        return RecurrentCache()
+
+    def prepare_inputs_for_generation(  # type: ignore[override]  # the cache has another name in each version
         self,
         input_ids: torch.LongTensor,
         next_sequence_length: int | None = None,
+        cache: Cache | None = None,
+        *,
         past_key_values: Cache | None = None,
-        *args: Any,
         **kwargs: Any,
     ) -> dict[str, Any]:
         """Inputs of one decoding step: the tokens that the cache has not seen yet.
@@ -496,13 +498,14 @@ class RNNNMTForConditionalGeneration(RNNNMTPreTrainedModel, TargetGenerationMixi
         Args:
             input_ids: the whole target prefix [B, L].
             next_sequence_length: number of its newest tokens that are not cached yet; default: all the cache lacks.
-            past_key_values: the cache.
+            cache: of earlier target tokens; `past_key_values` is its older name.
         """
-        if next_sequence_length is None and past_key_values is not None:
-            past_length = int(past_key_values.get_seq_length())
+        cache = one_cache(cache, past_key_values)
+        if next_sequence_length is None and cache is not None:
+            past_length = int(cache.get_seq_length())
             next_sequence_length = input_ids.shape[1] - past_length if 0 < past_length < input_ids.shape[1] else None
         return super().prepare_inputs_for_generation(  # type: ignore[misc]  # a protocol as the type of self
-            input_ids, next_sequence_length, past_key_values, *args, **kwargs
+            input_ids, next_sequence_length=next_sequence_length, **named_cache(cache), **kwargs
         )
 
 

@@ -15,6 +15,7 @@ from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 from .attention_plan import UNKNOWN_SENTENCES, AttentionInputs, SelectionPlan, dense_mask, sentence_mask
 from .gathered_attention import gathered_attention
+from .library_internals import configured_attention
 from .linear import Linear
 from .selected_attention import attend_selected_sentences, attend_selected_sentences_reference, is_grouped
 
@@ -101,7 +102,7 @@ class MultiHeadAttention(nn.Module):
         hidden_states: torch.Tensor,
         plan: Any,
         key_value_states: torch.Tensor | None = None,
-        past_key_values: EncoderDecoderCache | None = None,
+        cache: EncoderDecoderCache | None = None,
         sentence_keys: Any = None,
         pooling: Any = None,
         **kwargs: Any,
@@ -112,12 +113,12 @@ class MultiHeadAttention(nn.Module):
             hidden_states: queries [B, Q, D].
             plan: what `plan` gave for this slot; here the mask.
             key_value_states: source states [B, S, D] in cross-attention, None in self-attention.
-            past_key_values: cache, or None.
+            cache: of the decoder, or None.
             sentence_keys, pooling: for slots that read sentence encodings.
         """
         query = self._split_heads(self.q_proj(hidden_states))
-        key, value = self._keys_and_values(hidden_states, key_value_states, past_key_values)
-        attend = ALL_ATTENTION_FUNCTIONS.get_interface(self.config._attn_implementation, eager_attention_forward)
+        key, value = self._keys_and_values(hidden_states, key_value_states, cache)
+        attend = ALL_ATTENTION_FUNCTIONS.get_interface(configured_attention(self.config), eager_attention_forward)
         dropout = self.dropout if self.training else 0.0
         output, weights = attend(self, query, key, value, plan, dropout=dropout, scaling=self.scaling, **kwargs)
         return self.out_proj(output.flatten(2)), weights
@@ -163,22 +164,22 @@ class MultiHeadAttention(nn.Module):
         self,
         hidden_states: torch.Tensor,
         key_value_states: torch.Tensor | None,
-        past_key_values: EncoderDecoderCache | None,
+        cache: EncoderDecoderCache | None,
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Keys and values [B, H, K, E], cached ones included; the source's are projected once per generation."""
         states = hidden_states
         if key_value_states is not None:
-            if past_key_values is not None and past_key_values.is_updated.get(self.layer_idx):
-                layer: Any = past_key_values.cross_attention_cache.layers[self.layer_idx]
+            if cache is not None and cache.is_updated.get(self.layer_idx):
+                layer: Any = cache.cross_attention_cache.layers[self.layer_idx]
                 return layer.keys, layer.values
             states = key_value_states
         key, value = self._split_heads(self.k_proj(states)), self._split_heads(self.v_proj(states))
-        if past_key_values is None:
+        if cache is None:
             return key, value
         if key_value_states is None:
-            return past_key_values.self_attention_cache.update(key, value, self.layer_idx)
-        past_key_values.is_updated[self.layer_idx] = True
-        return past_key_values.cross_attention_cache.update(key, value, self.layer_idx)
+            return cache.self_attention_cache.update(key, value, self.layer_idx)
+        cache.is_updated[self.layer_idx] = True
+        return cache.cross_attention_cache.update(key, value, self.layer_idx)
 
 
 class DocumentAttention(MultiHeadAttention):
@@ -221,11 +222,11 @@ class SentenceAttention(MultiHeadAttention):
         hidden_states: torch.Tensor,
         plan: SelectionPlan,
         key_value_states: torch.Tensor | None = None,
-        past_key_values: EncoderDecoderCache | None = None,
+        cache: EncoderDecoderCache | None = None,
         output_attentions: bool | None = None,
         **kwargs: Any,
     ) -> tuple[Any, ...]:
         query = self._split_heads(self.q_proj(hidden_states))
-        key, value = self._keys_and_values(hidden_states, key_value_states, past_key_values)
+        key, value = self._keys_and_values(hidden_states, key_value_states, cache)
         nothing = query.new_zeros(*query.shape[:-1], 0)
         return self._attend_selected(query, key, value, nothing.long(), nothing, plan, output_attentions)

@@ -130,7 +130,7 @@ def target_structure(
     attention_mask: torch.Tensor | None,
     sentence_ids: torch.Tensor | None,
     paragraph_ids: torch.Tensor | None,
-    past_key_values: Cache | None,
+    cache: Cache | None,
 ) -> tuple[DocumentStructure, DocumentStructure | None]:
     """Structure of the Q newest target tokens, and of the whole prefix, or None if only its newest part is known.
 
@@ -140,11 +140,11 @@ def target_structure(
         ValueError: the configuration reads sentences, earlier tokens are cached and nothing says their sentences.
     """
     num_queries = inputs_embeds.shape[1]
-    past_length: int | torch.Tensor = 0 if past_key_values is None else past_key_values.get_seq_length()
-    if past_key_values is not None and sentence_ids is not None and sentence_ids.shape[1] > num_queries:
+    past_length: int | torch.Tensor = 0 if cache is None else cache.get_seq_length()
+    if cache is not None and sentence_ids is not None and sentence_ids.shape[1] > num_queries:
         if paragraph_ids is None:
             if config.reads_paragraphs:
-                raise ValueError("With past_key_values and decoder_sentence_ids, pass decoder_paragraph_ids too.")
+                raise ValueError("With a cache and decoder_sentence_ids, pass decoder_paragraph_ids too.")
             paragraph_ids = (sentence_ids > 0).long()
         keys = DocumentStructure.from_ids(sentence_ids, paragraph_ids)
         return keys.select(past_length, num_queries), keys
@@ -157,7 +157,7 @@ def target_structure(
         return keys, keys
     if config.reads_sentences:
         raise ValueError(
-            "This configuration reads the sentences of the target prefix, and past_key_values hides them: pass "
+            "This configuration reads the sentences of the target prefix, and the cache hides them: pass "
             "decoder_sentence_ids (and decoder_paragraph_ids) for the whole prefix, as generate() does."
         )
     if attention_mask is not None and attention_mask.ndim == 2:

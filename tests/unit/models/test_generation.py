@@ -25,6 +25,7 @@ from transformers import CompileConfig, GenerationConfig
 from transformers.cache_utils import EncoderDecoderCache
 
 from hier_nmt import HierNMTForConditionalGeneration
+from hier_nmt.models.library_internals import CACHE_NAME
 
 every_variant = pytest.mark.parametrize("changes", VARIANTS.values(), ids=VARIANTS.keys())
 READING = VARIANTS["sentence_scope_multi_level"]
@@ -257,12 +258,12 @@ def test_generation_goes_on_from_a_cache(changes, mask):
     model = tiny_model(**changes)
     whole = generate(model, SOURCES[:1])
     first = generate(model, SOURCES[:1], max_new_tokens=3, min_new_tokens=3, return_dict_in_generate=True)
-    assert isinstance(first.past_key_values, EncoderDecoderCache)
+    assert isinstance(first[CACHE_NAME], EncoderDecoderCache)
     rest = generate(
         model,
         SOURCES[:1],
         decoder_input_ids=first.sequences,
-        past_key_values=first.past_key_values,
+        past_key_values=first[CACHE_NAME],
         **mask,
         max_new_tokens=LENGTH - 3,
         min_new_tokens=LENGTH - 3,

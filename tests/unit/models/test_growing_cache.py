@@ -11,6 +11,7 @@ from tiny_models import HIERARCHICAL, SEP, VARIANTS, source_inputs, tiny_model
 from transformers.cache_utils import DynamicCache, DynamicLayer, EncoderDecoderCache
 
 from hier_nmt.models.growing_cache import FIRST_ROOM, GrowingLayer, SourceLayer, growing_cache
+from hier_nmt.models.library_internals import CACHE_NAME
 
 
 def both_layers() -> tuple[GrowingLayer, DynamicLayer]:
@@ -122,9 +123,9 @@ def test_a_step_behind_a_long_translation_holds_nothing_of_its_size():
     assert live.most < 1194 * 128 * 2
 
 
-@pytest.mark.parametrize("options", [{}, {"num_beams": 4}, {"cache_implementation": "dynamic"}], ids=str)
+@pytest.mark.parametrize("options", [{}, {"num_beams": 4}], ids=str)
 def test_generate_makes_it_itself(options):
     model = tiny_model(decoder_self_attention="conditional")
     output = model.generate(**source_inputs(), max_new_tokens=3, return_dict_in_generate=True, **options)
-    assert isinstance(output.past_key_values.self_attention_cache.layers[0], GrowingLayer)
-    assert isinstance(output.past_key_values.cross_attention_cache.layers[0], SourceLayer)
+    assert isinstance(output[CACHE_NAME].self_attention_cache.layers[0], GrowingLayer)
+    assert isinstance(output[CACHE_NAME].cross_attention_cache.layers[0], SourceLayer)

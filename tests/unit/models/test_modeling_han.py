@@ -12,6 +12,7 @@ from transformers.cache_utils import EncoderDecoderCache, StaticCache
 from transformers.modeling_outputs import BaseModelOutput
 
 from hier_nmt import HANConfig, HANForConditionalGeneration, HANModel
+from hier_nmt.models.library_internals import CACHE_NAME
 
 every_variant = pytest.mark.parametrize("changes", VARIANTS.values(), ids=VARIANTS.keys())
 # Of a document of nine tokens, and of one of a token.
@@ -125,7 +126,7 @@ def test_cached_decoding_equals_the_full_forward(changes, cache):
                 past_key_values=past_key_values,
                 use_cache=True,
             )
-            past_key_values = output.past_key_values
+            past_key_values = output[CACHE_NAME]
             torch.testing.assert_close(output.logits, full[:, start:stop])
 
 

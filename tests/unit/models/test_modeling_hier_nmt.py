@@ -23,6 +23,7 @@ from transformers import AutoModel, AutoModelForSeq2SeqLM
 from transformers.cache_utils import DynamicCache, EncoderDecoderCache, StaticCache
 
 from hier_nmt import HierNMTForConditionalGeneration, HierNMTModel
+from hier_nmt.models.library_internals import CACHE_NAME
 from hier_nmt.models.modeling_hier_nmt import shift_tokens_right
 
 every_variant = pytest.mark.parametrize("changes", VARIANTS.values(), ids=VARIANTS.keys())
@@ -292,7 +293,7 @@ def test_cached_decoding_equals_the_full_forward(changes, cache):
                 use_cache=True,
                 **prefix,
             )
-            past_key_values = output.past_key_values
+            past_key_values = output[CACHE_NAME]
             torch.testing.assert_close(output.logits, full[:, start:stop])
 
 
@@ -300,7 +301,7 @@ def test_cached_decoding_that_reads_sentences_and_is_not_told_them_is_an_error()
     model = tiny_model(**SENTENCE_SCOPE)
     inputs = window_inputs(SOURCES[:1], TARGETS[:1])
     inputs.pop("labels")
-    past_key_values = model(**inputs, use_cache=True).past_key_values
+    past_key_values = model(**inputs, use_cache=True)[CACHE_NAME]
     with pytest.raises(ValueError, match="pass decoder_sentence_ids"):
         model(**{**inputs, "decoder_input_ids": torch.tensor([[7]])}, past_key_values=past_key_values)
 

@@ -20,6 +20,7 @@ from transformers import AutoModel, AutoModelForSeq2SeqLM
 from transformers.cache_utils import DynamicCache, EncoderDecoderCache
 
 from hier_nmt import RNNNMTForConditionalGeneration
+from hier_nmt.models.library_internals import CACHE_NAME
 from hier_nmt.models.recurrent_cache import RecurrentCache
 
 every_variant = pytest.mark.parametrize("changes", VARIANTS.values(), ids=VARIANTS.keys())
@@ -148,7 +149,7 @@ def test_cached_decoding_equals_the_full_forward(changes):
                 past_key_values=cache,
                 use_cache=True,
             )
-            cache = output.past_key_values
+            cache = output[CACHE_NAME]
             steps.append(output.logits)
     torch.testing.assert_close(torch.cat(steps, 1), full, rtol=1e-12, atol=1e-12)
     assert isinstance(cache, RecurrentCache)
@@ -158,10 +159,10 @@ def test_cached_decoding_equals_the_full_forward(changes):
 def test_no_cache_is_made_where_none_is_wanted():
     model = tiny_model()
     inputs = pair_inputs()
-    assert model(**inputs).past_key_values is None
+    assert CACHE_NAME not in model(**inputs)
     del inputs["labels"]
-    assert model(**inputs, use_cache=False).past_key_values is None
-    assert model(**inputs).past_key_values.get_seq_length() == 6
+    assert CACHE_NAME not in model(**inputs, use_cache=False)
+    assert model(**inputs)[CACHE_NAME].get_seq_length() == 6
 
 
 @every_variant
@@ -330,7 +331,7 @@ def test_dummy_inputs_run():
         ({"decoder_input_ids": None}, "Pass exactly one of decoder_input_ids and decoder_inputs_embeds"),
         (
             {"past_key_values": EncoderDecoderCache(DynamicCache(), DynamicCache())},
-            "past_key_values must be a RecurrentCache, not a EncoderDecoderCache",
+            "the cache must be a RecurrentCache, not a EncoderDecoderCache",
         ),
     ],
 )

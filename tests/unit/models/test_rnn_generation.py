@@ -12,6 +12,7 @@ from tiny_models import BOS, EOS, PAD, padded
 from tiny_recurrent_models import SOURCES, VARIANTS, source_inputs, tiny_model
 
 from hier_nmt import RNNNMTForConditionalGeneration
+from hier_nmt.models.library_internals import CACHE_NAME
 from hier_nmt.models.recurrent_cache import RecurrentCache
 
 every_variant = pytest.mark.parametrize("changes", VARIANTS.values(), ids=VARIANTS.keys())
@@ -157,7 +158,7 @@ def test_generation_goes_on_from_a_cache(name):
     model = tiny_model(**VARIANTS[name])
     prefix = torch.tensor([[BOS, 6, 7, 8]] * len(SOURCES))
     whole = generate(model, decoder_input_ids=prefix)
-    cache = model(**source_inputs(), decoder_input_ids=prefix[:, :3], use_cache=True).past_key_values
+    cache = model(**source_inputs(), decoder_input_ids=prefix[:, :3], use_cache=True)[CACHE_NAME]
     assert torch.equal(generate(model, decoder_input_ids=prefix, past_key_values=cache), whole)
     assert cache.get_seq_length() == whole.shape[1] - 1
 
@@ -166,7 +167,7 @@ def test_everything_that_was_asked_for_is_returned():
     model = tiny_model(**VARIANTS["deep_lstm_fed"])
     asked = {"output_attentions": True, "output_hidden_states": True, "output_scores": True, "output_logits": True}
     found = generate(model, min_new_tokens=LENGTH, return_dict_in_generate=True, **asked)
-    assert isinstance(found.past_key_values, RecurrentCache)
+    assert isinstance(found[CACHE_NAME], RecurrentCache)
     assert len(found.logits) == len(found.cross_attentions) == len(found.decoder_hidden_states) == LENGTH
     whole = model(**source_inputs(), decoder_input_ids=found.sequences[:, :-1], output_attentions=True)
     torch.testing.assert_close(torch.stack(found.logits, 1), whole.logits, check_dtype=False, rtol=1e-5, atol=1e-5)
@@ -177,7 +178,7 @@ def test_everything_that_was_asked_for_is_returned():
 def test_a_static_cache_is_not_what_it_gets():
     model = tiny_model()
     static = generate(model, cache_implementation="static", return_dict_in_generate=True)
-    assert isinstance(static.past_key_values, RecurrentCache)
+    assert isinstance(static[CACHE_NAME], RecurrentCache)
     assert torch.equal(static.sequences, generate(model))
 
 
