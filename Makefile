@@ -1,4 +1,5 @@
-# Needs Python 3.11 or newer and make. Every target installs what it needs into .venv (test-oldest: .venv-oldest).
+# Needs Python 3.11 or newer and make. Every target installs what it needs into .venv (test-oldest: .venv-oldest,
+# test-newest: .venv-newest).
 #   PYTHON           the interpreter that makes .venv                                   make test PYTHON=python3.12
 #   FILE, MODEL      what `make translate` reads, and with which checkpoint             make translate FILE=my.txt
 #   TORCH_INDEX_URL  a further package index for PyTorch. On Linux the default build of PyTorch brings several GB of
@@ -15,13 +16,15 @@ RUNTIME := .venv/.installed-runtime
 DEV := .venv/.installed-dev
 TRITON := .venv/.installed-triton
 OLDEST := .venv-oldest/.installed
+NEWEST := .venv-newest/.installed
 TRANSFORMERS_SOURCE := .venv/transformers-source
 REQUIREMENTS := setup.cfg pyproject.toml
 # Every process runs one thread (tests/conftest.py) and imports PyTorch, so more of them soon bring nothing.
 PARALLEL := --numprocesses auto --maxprocesses 4 --dist loadfile
 
 .DEFAULT_GOAL := help
-.PHONY: help translate test lint types train-demo bench checkpoint-code fuzz test-hub test-triton test-slow test-oldest test-transformers clean
+.PHONY: help translate test lint types train-demo bench checkpoint-code fuzz test-hub test-triton test-slow
+.PHONY: test-oldest test-newest test-newest-core test-transformers clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-20s %s\n", $$1, $$2}'
@@ -78,20 +81,37 @@ test-slow: $(DEV)  ## run the slow tests
 test-oldest: $(OLDEST)  ## run the tests with the oldest supported Transformers, in .venv-oldest
 	.venv-oldest/bin/python -m pytest $(PARALLEL)
 
+# The programs of the model cards, which need the checkpoint folder and Transformers alone.
+CARD_PROGRAMS := tests/unit/test_cards.py -k programs_of_the_cards
+
+test-newest: $(NEWEST)  ## run the tests and the cards' programs with the newest release of everything, in .venv-newest
+	.venv-newest/bin/python -m pytest $(PARALLEL)
+	.venv-newest/bin/python -m pytest -m "slow or not slow" $(CARD_PROGRAMS)
+
+# Where a new release of Transformers shows first: models, generation, pipeline, Hub, export.
+CORE_TESTS := $(wildcard tests/unit/models/test_modeling_*.py tests/unit/models/test_*generation.py) \
+	tests/unit/models/test_growing_cache.py tests/unit/models/test_library_internals.py \
+	tests/unit/models/test_pipeline_document_translation.py tests/unit/test_hub.py tests/unit/test_onnx_export.py \
+	tests/unit/test_trainer.py tests/system/test_hub.py tests/system/test_with_and_without_the_package.py
+
+test-newest-core: $(NEWEST)  ## of test-newest, models, generation, pipeline and Hub, and the cards' programs
+	.venv-newest/bin/python -m pytest $(PARALLEL) $(CORE_TESTS)
+	.venv-newest/bin/python -m pytest -m "slow or not slow" $(CARD_PROGRAMS)
+
 test-transformers: export TRANSFORMERS_TESTS = $(TRANSFORMERS_SOURCE)/tests
 test-transformers: $(TRANSFORMERS_SOURCE)  ## run Transformers' own model tests on ours (fetches its sources)
 	.venv/bin/python -m pytest -m slow tests/system/test_transformers_common.py
 
 clean:  ## remove the environments, caches, builds and training runs
-	rm -rf .venv .venv-oldest .mypy_cache .pytest_cache .ruff_cache build dist runs src/*.egg-info
+	rm -rf .venv .venv-oldest .venv-newest .mypy_cache .pytest_cache .ruff_cache build dist runs src/*.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-define install  # (directory of the venv, constraints, what to install)
+define install  # (directory of the venv, constraints or nothing, what to install)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "hier_nmt needs Python 3.11 or newer," \
 		"and $(PYTHON) is none; name one: make PYTHON=python3.11 ..."; exit 1; }
 	@test -x $(1)/bin/pip || $(PYTHON) -m venv $(1)
 	@echo "Installing into $(1) (a few minutes the first time) ..."
-	@$(1)/bin/python $(PIP_INSTALL) -c $(2) $(3)
+	@$(1)/bin/python $(PIP_INSTALL) $(if $(2),-c $(2)) $(3)
 	@touch $@
 endef
 
@@ -106,6 +126,10 @@ $(TRITON): $(DEV)
 
 $(OLDEST): $(REQUIREMENTS) constraints-oldest.txt
 	$(call install,.venv-oldest,constraints-oldest.txt,-e '.[dev$(comma)eval$(comma)train$(comma)plot]')
+
+# Made again each time it is asked for by a checkout that has none: nothing here is pinned.
+$(NEWEST): $(REQUIREMENTS)
+	$(call install,.venv-newest,,--upgrade -e '.[dev$(comma)eval$(comma)train$(comma)plot$(comma)export$(comma)markdown]')
 
 $(TRANSFORMERS_SOURCE): $(DEV)
 	@rm -rf $@ $@.download && mkdir $@
