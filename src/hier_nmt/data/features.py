@@ -22,10 +22,10 @@ from datasets.fingerprint import Hasher
 from transformers import PreTrainedTokenizerBase
 
 from ..models.document_windows import Window, document_blocks, fit_window, join_window, sliding_windows
-from ..models.library_internals import dataset_fingerprint
 from .corpora import ReadReport, read_documents
 from .corpus_files import CorpusError
 from .documents import ParallelDocument
+from .library_internals import dataset_fingerprint
 from .tokenization import encode_sentences
 
 logger = logging.getLogger(__name__)

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Everything that the package uses of other libraries without their documentation promising it, in one place.
 
-Each entry says why it is needed and which versions have which form; docs/upstream.md lists them for maintainers, and
+(But for what `data` uses, which never sees a model: hier_nmt/data/library_internals.py.) Each entry says why it is
+needed and which versions have which form; docs/upstream.md lists them for maintainers, and
 tests/unit/models/test_library_internals.py says what changed when one of them no longer holds.
 """
 
@@ -30,7 +31,6 @@ __all__ = [
     "can_return_tuple",
     "capture_outputs",
     "configured_attention",
-    "dataset_fingerprint",
     "finish_upload",
     "forget_registration",
     "merge_with_config_defaults",
@@ -139,11 +139,3 @@ def finish_upload(trainer: Any) -> None:
     `Trainer.push_to_hub` waits for it only after it has written the files anew that this upload is reading.
     """
     trainer._finish_current_push()
-
-
-def dataset_fingerprint(dataset: Any) -> str:
-    """The hash of everything a `datasets.Dataset` was made of and by (datasets 4.0 to 5.2).
-
-    Documented for whoever writes a transform (`new_fingerprint`), but without an accessor.
-    """
-    return dataset._fingerprint

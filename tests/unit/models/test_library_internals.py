@@ -23,6 +23,7 @@ from transformers.masking_utils import create_causal_mask
 from transformers.modeling_outputs import Seq2SeqLMOutput, Seq2SeqModelOutput
 
 import hier_nmt
+from hier_nmt.data.library_internals import dataset_fingerprint
 from hier_nmt.models import library_internals
 from hier_nmt.models.library_internals import CACHE_NAME, named_cache, one_cache
 
@@ -135,7 +136,9 @@ def test_private_names_of_libraries_are_used_in_one_module_only() -> None:
 def test_the_page_for_maintainers_names_everything() -> None:
     page = (REPOSITORY / "docs" / "upstream.md").read_text(encoding="utf-8")
     names = {name for names in OVERRIDDEN_PRIVATE_NAMES.values() for name in names}
-    assert {name for name in names | set(library_internals.__all__) if f"`{name}`" not in page} == set()
+    assert {
+        name for name in names | {*library_internals.__all__, "dataset_fingerprint"} if f"`{name}`" not in page
+    } == set()
 
 
 @pytest.mark.parametrize(
@@ -263,7 +266,7 @@ def test_trainer_waits_for_an_upload_by_that_name(tmp_path) -> None:
 
 def test_a_dataset_has_another_fingerprint_with_other_rows() -> None:
     one, same, other = (datasets.Dataset.from_dict({"n": values}) for values in ([1, 2], [1, 2], [1, 3]))
-    prints = [library_internals.dataset_fingerprint(table.map(lambda row: row)) for table in (one, same, other)]
+    prints = [dataset_fingerprint(table.map(lambda row: row)) for table in (one, same, other)]
     assert len(set(prints)) >= 2, changed("Dataset._fingerprint no longer tells tables apart")
     assert all(isinstance(value, str) and value for value in prints)
 
