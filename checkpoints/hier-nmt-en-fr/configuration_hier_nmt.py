@@ -416,6 +416,7 @@ if False:  # From a folder, Transformers before 5.8 copies only what the file th
     from .compiled_form import *
     from .conditional_attention import *
     from .configuration_han import *
+    from .configuration_hier_nmt import *
     from .convolutional_summaries import *
     from .decoding_report import *
     from .document_encoding import *

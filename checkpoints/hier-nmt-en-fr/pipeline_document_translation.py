@@ -356,6 +356,7 @@ if False:  # From a folder, Transformers before 5.8 copies only what the file th
     from .long_sentences import *
     from .markdown_text import *
     from .multi_head_attention import *
+    from .pipeline_document_translation import *
     from .pipeline_inputs import *
     from .pipeline_tokenizers import *
     from .placed_marks import *

@@ -79,7 +79,7 @@ def copy_code(config_class: type[HubConfig], directory: str | os.PathLike) -> No
     folder = Path(str(sys.modules[config_class.__module__].__file__)).parent
     references = [*config_class.auto_classes.values(), *(task["impl"] for task in _CUSTOM_PIPELINES.values())]
     loaded = {folder / f"{reference.partition('.')[0]}.py" for reference in references}
-    needed = {file: sorted(_imported_files(file) - {file}) for file in loaded}
+    needed = {file: sorted(_imported_files(file)) for file in loaded}
     for file in loaded.union(*needed.values()):
         text = file.read_text(encoding="utf-8") + _naming(needed.get(file, []))
         copy = Path(directory) / file.name
