@@ -6,6 +6,7 @@ python -m torch.distributed.run --nproc_per_node 2 tests/tiny_training.py RESULT
 """
 
 import json
+import os
 import random
 import sys
 from pathlib import Path
@@ -13,6 +14,8 @@ from typing import Any
 
 import torch
 from datasets import Dataset
+from sharded_on_processors import ENVIRONMENT, shard_as_on_devices
+from torch.distributed.tensor import DTensor
 from transformers import TrainerCallback, set_seed
 from word_translation import BOS, EOS, PAD, PAR, SEP, word_tokenizer
 
@@ -33,8 +36,14 @@ class GradientKeeper(TrainerCallback):
     def on_pre_optimizer_step(self, args: Any, state: Any, control: Any, model: Any = None, **kwargs: Any) -> None:
         if not self.gradients:
             self.gradients = {
-                name.removeprefix("module."): parameter.grad.clone() for name, parameter in model.named_parameters()
+                name.removeprefix("module."): whole(parameter.grad).clone()
+                for name, parameter in model.named_parameters()
             }
+
+
+def whole(tensor: torch.Tensor) -> torch.Tensor:
+    """The tensor of which each process holds a part, or the tensor itself."""
+    return tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
 
 
 def tiny_windows(num_windows: int, max_sentences: int = 3, seed: int = 0) -> Dataset:
@@ -79,14 +88,22 @@ def tiny_trainer(
     train: Dataset | None = None,
     validation: Dataset | None = None,
     dropout: float = 0.0,
+    sharded: bool = False,
     **arguments: Any,
 ) -> DocumentSeq2SeqTrainer:
-    """A trainer of `tiny_model` on the CPU with plain gradient descent and no files but those asked for."""
+    """A trainer of `tiny_model` on the CPU with plain gradient descent and no files but those asked for.
+
+    With `sharded`, all trainers that the process makes from then on shard their models over the processes.
+    """
     quiet = {"report_to": "none", "save_strategy": "no", "disable_tqdm": True, "logging_steps": 1, "use_cpu": True}
     plain = {"optim": "sgd", "max_grad_norm": 0.0, "lr_scheduler_type": "constant", "seed": 5}
+    args = DocumentSeq2SeqTrainingArguments(output_dir=str(output_dir), **{**quiet, **plain, **arguments})
+    if sharded:
+        os.environ.update(ENVIRONMENT)
+        shard_as_on_devices(args)
     return DocumentSeq2SeqTrainer(
         model=tiny_model(dropout=dropout),
-        args=DocumentSeq2SeqTrainingArguments(output_dir=str(output_dir), **{**quiet, **plain, **arguments}),
+        args=args,
         data_collator=DocumentCollator(PAD, BOS),
         train_dataset=train,
         eval_dataset=validation,
@@ -94,8 +111,16 @@ def tiny_trainer(
     )
 
 
+def make_translations_differ_in_length(model: HierNMTForConditionalGeneration) -> None:
+    """Has the model choose by its input, sharply, and end its translations with any of half of the tokens."""
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.mul_(40)
+    model.generation_config.eos_token_id = [EOS, *range(FIRST_WORD, FIRST_WORD + 20)]
+
+
 def one_step_and_scores(output_dir: Path | str, **arguments: Any) -> tuple[dict[str, torch.Tensor], dict[str, float]]:
-    """Gradients of one step over 8 windows, and the scores of 9 others under the weights before it."""
+    """Gradients of one step over 8 windows, and the scores of 9 others, one at a time, under other weights."""
     trainer = tiny_trainer(
         output_dir,
         tiny_windows(8),
@@ -104,6 +129,7 @@ def one_step_and_scores(output_dir: Path | str, **arguments: Any) -> tuple[dict[
         label_smoothing_factor=0.1,
         predict_with_generate=True,
         generation_num_beams=2,
+        per_device_eval_batch_size=1,
         learning_rate=0.0,
         max_steps=1,
         **arguments,
@@ -111,6 +137,7 @@ def one_step_and_scores(output_dir: Path | str, **arguments: Any) -> tuple[dict[
     keeper = GradientKeeper()
     trainer.add_callback(keeper)
     trainer.train()
+    make_translations_differ_in_length(trainer.model)
     scores = trainer.evaluate()
     loss = next(entry["loss"] for entry in trainer.state.log_history if "loss" in entry)
     names = ("eval_loss", "eval_current_loss", "eval_bleu", "eval_chrf", "eval_wrong_sentence_count")

@@ -44,7 +44,7 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespac
     parser.add_argument("--limit", type=int, help="only the first so many documents")
     parser.add_argument("--strategy", nargs="+", choices=STRATEGIES, help="behind the corpus; default: the model's")
     parser.add_argument("--window-sentences", type=int, help="default: the model's")
-    parser.add_argument("--beams", type=int, default=4)
+    parser.add_argument("--beams", type=int, default=4, help="1: greedy decoding; default: 4")
     parser.add_argument("--length-penalty", type=float, default=1.0)
     parser.add_argument("--batch-size", type=int, default=64)
     parser.add_argument("--max-batch-tokens", type=int, help="source tokens in a batch, padding counted")
@@ -93,6 +93,7 @@ def evaluate(
     )
     facts = {"seconds": round(time.perf_counter() - start, 1), "counts": asdict(statistics)}
     scoring = scoring_options(options, model.config)
+    scoring["decoding"] = [f"beams:{options.beams}", f"length_penalty:{options.length_penalty:g}"]
     return score_documents(translations, references_of(documents), label=strategy or "default", **scoring), facts
 
 

@@ -7,6 +7,7 @@ python training/evaluate_contrastive.py Helsinki-NLP/opus-mt-en-fr set.jsonl --c
 """
 
 import argparse
+import json
 import logging
 import sys
 import time
@@ -29,6 +30,7 @@ from hier_nmt.evaluation.contrastive import (
     ContrastiveReport,
     contrastive_report,
     contrastive_table,
+    example_records,
     generative_report,
     random_scores,
     score_options,
@@ -42,7 +44,13 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespac
     """The options of the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", help="checkpoint directory or name on the Hub of any encoder-decoder")
-    parser.add_argument("set", nargs="+", help="files of the set")
+    parser.add_argument(
+        "set",
+        nargs="+",
+        help="files of the set; for line-paired four, in this order: current source, current target, context source, "
+        "context target, or with --context-lines two: source, target; for voita JSON files, or text files source and "
+        "target in turn",
+    )
     parser.add_argument("--format", choices=CONTRASTIVE_FORMATS, default="json-lines")
     parser.add_argument("--context-dir", help="for contrapro: the folder with its documents")
     parser.add_argument("--languages", nargs=2, default=["en", "de"], help="of those documents (default: en de)")
@@ -57,6 +65,9 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespac
     parser.add_argument("--label", help="name of the model in the table; default: that of its directory")
     parser.add_argument("--batch-size", type=int, default=32)
     parser.add_argument("--output", type=Path, help="write the figures here as JSON")
+    parser.add_argument(
+        "--examples-output", type=Path, help="write scores and outcome of each example here, JSON lines"
+    )
     parser.add_argument("--bf16", action="store_true", help="compute in bfloat16 instead of float32")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     return parser.parse_args(arguments)
@@ -71,14 +82,17 @@ def check_options(options: argparse.Namespace) -> None:
         torch.device(options.device)
     except RuntimeError as error:
         raise ValueError(f"--device {options.device} is unknown: {error}") from None
-    if options.output:
-        check_writable(options.output)
+    for path in filter(None, (options.output, options.examples_output)):
+        check_writable(path)
 
 
-def evaluate(options: argparse.Namespace, examples: list[ContrastiveExample]) -> list[ContrastiveReport]:
-    """The contrastive report and, where asked for, the generative one."""
+def evaluate(
+    options: argparse.Namespace, examples: list[ContrastiveExample]
+) -> tuple[list[ContrastiveReport], list[dict[str, Any]]]:
+    """The contrastive report and, where asked for, the generative one; and what came out of each example."""
     if options.random is not None:
-        return [contrastive_report(examples, random_scores(examples, options.random), f"random {options.random}")]
+        scores = random_scores(examples, options.random)
+        return [contrastive_report(examples, scores, f"random {options.random}")], example_records(examples, scores)
     label = options.label or Path(options.model).resolve().name
     dtype = torch.bfloat16 if options.bf16 else torch.float32
     model: Any = AutoModelForSeq2SeqLM.from_pretrained(options.model, dtype=dtype)
@@ -91,15 +105,16 @@ def evaluate(options: argparse.Namespace, examples: list[ContrastiveExample]) ->
         window_sentences=options.window_sentences,
         context_separator=options.context_separator,
     )
-    speed = {"batch_size": options.batch_size, "progress": sys.stderr.isatty()}
+    speed = {"batch_size": options.batch_size, "progress": True}
     scores = score_options(model, builder, examples, score=options.score, normalisation=options.normalisation, **speed)
     window = f"window:{builder.window_sentences}"
     facts = [window, f"score:{options.score}", f"norm:{options.normalisation}", f"dtype:{dtype}".replace("torch.", "")]
     reports = [contrastive_report(examples, scores, label, *facts)]
+    translations = None
     if options.generate:
         translations = translate_examples(model, builder, examples, num_beams=options.beams, **speed)
         reports.append(generative_report(examples, translations, label, window, f"beams:{options.beams}", facts[-1]))
-    return reports
+    return reports, example_records(examples, scores, translations)
 
 
 def main() -> int:
@@ -118,7 +133,7 @@ def main() -> int:
             target_language=options.languages[1],
             context_lines=options.context_lines,
         )
-        reports = evaluate(options, examples)
+        reports, records = evaluate(options, examples)
     except (OSError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
@@ -126,6 +141,9 @@ def main() -> int:
     if options.output:
         settings = {name: str(value) if isinstance(value, Path) else value for name, value in vars(options).items()}
         write_text(options.output, score_json(reports, settings=settings, seconds=time.perf_counter() - start))
+    if options.examples_output:
+        lines = (json.dumps(record, ensure_ascii=False) + "\n" for record in records)
+        write_text(options.examples_output, "".join(lines))
     return 0
 
 

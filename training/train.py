@@ -19,6 +19,7 @@ from hier_nmt.recipes import Recipe, RecipeError
 from hier_nmt.runs import (
     SUMMARY_FILE,
     build_trainer,
+    check_output_dir_is_shared,
     claim_output_dir,
     finish,
     finished_summary,
@@ -56,9 +57,11 @@ def main() -> None:
         print(f"this run is finished after {summary['steps']} steps: see {output_dir}/{SUMMARY_FILE}")
         return
     arguments = recipe.training_arguments()
-    with arguments.main_process_first(desc="preparing tokenizer and data"):
+    # `local=False`: one process goes first, not one on each machine.
+    with arguments.main_process_first(local=False, desc="preparing tokenizer and data"):
         if arguments.process_index == 0:
             claim_output_dir(recipe)
+        check_output_dir_is_shared(recipe)
         tokenizers = prepare_tokenizers(recipe)
         data = prepare_data(recipe, tokenizers)
     trainer = build_trainer(recipe, arguments, tokenizers, data)

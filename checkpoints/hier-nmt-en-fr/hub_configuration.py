@@ -8,7 +8,9 @@ loads without the package too, with `trust_remote_code=True`.
 
 import ast
 import os
+import re
 import sys
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -28,6 +30,9 @@ _CUSTOM_PIPELINES: dict[str, Any] = {
         "type": "text",
     }
 }
+
+_COPYRIGHT = re.compile(r"# Copyright \d{4} The hier_nmt Authors\.\n# SPDX-License-Identifier: Apache-2\.0\n")
+_NAMED_FILE = re.compile(r"^    from \.(\w+) import \*$", re.MULTILINE)
 
 
 class HubConfig(transformers.PreTrainedConfig):
@@ -58,8 +63,7 @@ class HubConfig(transformers.PreTrainedConfig):
             self.save_pretrained(save_directory)
             self.push_to_hub(kwargs.pop("repo_id", Path(save_directory).name), **kwargs)
             return
-        if not _IS_UPLOADED:
-            copy_code(type(self), save_directory)
+        copied = None if _IS_UPLOADED else copy_code(type(self), save_directory)
         # Uploaded code is copied by Transformers, which also made the entries name the repository it was loaded from.
         self.auto_map = dict(self.auto_classes)
         self.custom_pipelines = _CUSTOM_PIPELINES
@@ -68,23 +72,46 @@ class HubConfig(transformers.PreTrainedConfig):
         finally:
             if not _IS_UPLOADED:
                 del self.auto_map, self.custom_pipelines
+        if copied is not None:
+            # Last, so that an interruption leaves no configuration that names files that are gone.
+            for path in stale_code(save_directory, copied):
+                path.unlink(missing_ok=True)
 
 
-def copy_code(config_class: type[HubConfig], directory: str | os.PathLike) -> None:
-    """Copies the files that the configuration's Auto classes need into a directory, which is made if it is not there.
+def copy_code(config_class: type[HubConfig], directory: str | os.PathLike) -> set[str]:
+    """Copies the files that the configuration's Auto classes need into a directory; gives their names.
 
-    What is there already in the same form is left alone: an upload may be reading it.
+    The directory is made if it is not there. What is there already in the same form is left alone: an upload may be
+    reading it.
     """
     os.makedirs(directory, exist_ok=True)
     folder = Path(str(sys.modules[config_class.__module__].__file__)).parent
     references = [*config_class.auto_classes.values(), *(task["impl"] for task in _CUSTOM_PIPELINES.values())]
     loaded = {folder / f"{reference.partition('.')[0]}.py" for reference in references}
     needed = {file: sorted(_imported_files(file)) for file in loaded}
-    for file in loaded.union(*needed.values()):
+    files = loaded.union(*needed.values())
+    for file in files:
         text = file.read_text(encoding="utf-8") + _naming(needed.get(file, []))
         copy = Path(directory) / file.name
         if not copy.is_file() or copy.read_text(encoding="utf-8") != text:
             copy.write_text(text, encoding="utf-8")
+    return {file.name for file in files}
+
+
+def stale_code(directory: str | os.PathLike, needed: Collection[str]) -> list[Path]:
+    """The files that an earlier export left in a directory and that are not among the needed names.
+
+    They begin with our copyright, and either they are called like a file of this folder or a file that we exported
+    names them at its end. So a user's own files stay, even one that began as a copy of ours, under another name.
+    """
+    folder = Path(__file__).parent
+    if not Path(directory).is_dir() or folder.samefile(directory):
+        return []
+    texts = {path: path.read_text(encoding="utf-8", errors="replace") for path in sorted(Path(directory).glob("*.py"))}
+    ours = {path: text for path, text in texts.items() if _COPYRIGHT.match(text)}
+    names = {file.name for file in folder.glob("*.py")}
+    names.update(f"{name}.py" for text in ours.values() for name in _NAMED_FILE.findall(text))
+    return [path for path in ours if path.name in names and path.name not in needed]
 
 
 def _imported_files(file: Path, found: frozenset[Path] = frozenset()) -> frozenset[Path]:
@@ -104,4 +131,4 @@ def _naming(files: list[Path]) -> str:
     return "\n".join(["", f"if False:  {reason}", *(f"    from .{file.stem} import *" for file in files), ""])
 
 
-__all__ = ["OLDEST_TRANSFORMERS", "HubConfig", "copy_code", "strict"]
+__all__ = ["OLDEST_TRANSFORMERS", "HubConfig", "copy_code", "stale_code", "strict"]

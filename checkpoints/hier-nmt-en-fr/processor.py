@@ -12,6 +12,9 @@ from torch import nn
 # Most numbers, such as logits, that a device works on at one time.
 MOST_AT_ONCE = 2**24
 
+# The devices whose copies from memory that is not pinned have read it before they return.
+DEVICES_THAT_READ_FIRST = ("cuda",)
+
 
 @functools.cache
 def processor_capabilities() -> Mapping[str, Any]:
@@ -35,12 +38,12 @@ def at_once(on_processor: int, device: torch.device) -> int:
 
 
 def sent(planned: torch.Tensor, device: torch.device) -> torch.Tensor:
-    """What was planned on the processor, on the device, without a wait for what the device has still to do.
+    """What was planned on the processor, on the device: on CUDA without a wait for what the device has still to do.
 
     CUDA reads memory that is not pinned before such a copy returns ("API synchronization behavior" of its runtime's
-    manual), so that it may be freed; MPS promises no such thing.
+    manual), so that the memory may be freed. No other device promises that, so they are waited for.
     """
-    return planned.to(device, non_blocking=device.type != "mps")
+    return planned.to(device, non_blocking=device.type in DEVICES_THAT_READ_FIRST)
 
 
 def multiplies_bfloat16() -> bool:

@@ -18,8 +18,9 @@ logger = logging.getLogger(__name__)
 
 WEIGHTS_FILE = "model.safetensors"
 STATE_FILE = "trainer_state.json"
-# What the optimizer leaves behind: a file, or folders where FSDP or DeepSpeed write the parts of each process.
-_OPTIMIZER_STATES = ("optimizer.pt", "optimizer_0", "global_step*")
+# The state of the optimizer: one file, `optimizer.bin` where FSDP gathers it, or folders where FSDP or DeepSpeed write
+# the part of each process.
+_OPTIMIZER_STATES = ("optimizer.pt", "optimizer.bin", "optimizer_0", "global_step*")
 
 _PICKLED_WEIGHTS = ("pytorch_model.bin", "pytorch_model-*.bin")
 

@@ -3,6 +3,7 @@
 """Checkpoints as repositories of the Hugging Face Hub: everything that a model needs there, and the way up."""
 
 import shutil
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from huggingface_hub.errors import HfHubHTTPError
 from transformers import AutoModelForSeq2SeqLM, PreTrainedConfig
 
 from .data.tokenization import load_tokenizers, save_tokenizers
+from .models.hub_configuration import stale_code
 
 CARD_FILE = "README.md"
 TAGS = ("hier_nmt", "document-level-translation")
@@ -93,6 +95,8 @@ def push_repository(
 ) -> str:
     """Uploads a folder in one commit and gives the address of that commit.
 
+    The same commit removes the code that an earlier upload left and that this one has no more, and nothing else.
+
     An interrupted upload changes nothing in the repository; given again, what has arrived in full is not sent again.
     The token is that of `hf auth login` or `HF_TOKEN`, the Hub that of `HF_ENDPOINT`.
 
@@ -114,12 +118,30 @@ def push_repository(
             raise HubError(f"{repo_id} exists and is public: choose another name or make it private on the Hub first")
         if revision is not None:
             api.create_branch(repo_id, branch=revision, exist_ok=True)
-        commit = api.upload_folder(repo_id=repo_id, folder_path=folder, commit_message=message, revision=revision)
+        commit = api.upload_folder(
+            repo_id=repo_id,
+            folder_path=folder,
+            commit_message=message,
+            revision=revision,
+            delete_patterns=_stale_remote_code(
+                api, repo_id, revision, {path.name for path in Path(folder).glob("*.py")}
+            ),
+        )
     except HubError:
         raise
     except Exception as error:
         raise HubError(f"{repo_id} was not uploaded to {api.endpoint}: {_reason(error)}") from error
     return str(commit.commit_url)
+
+
+def _stale_remote_code(api: HfApi, repo_id: str, revision: str | None, needed: set[str]) -> list[str]:
+    """The names of the files of code in a repository that an earlier upload left there."""
+    names = {name for name in api.list_repo_files(repo_id, revision=revision) if "/" not in name}
+    if all(name in needed for name in names if name.endswith(".py")):
+        return []
+    with tempfile.TemporaryDirectory() as folder:
+        api.snapshot_download(repo_id, revision=revision, local_dir=folder, allow_patterns=["*.py"])
+        return [path.name for path in stale_code(folder, needed)]
 
 
 def _reason(error: Exception) -> str:

@@ -49,7 +49,7 @@ def context_discounted_cross_entropy(
         num_items_in_batch = is_predicted.sum()
         if num_items_in_batch == 0:
             raise ValueError("no target token: every label is -100")
-    weights = current_sentence_weights(is_predicted, label_sentence_ids, context_discount)
+    weights = current_sentence_weights(is_predicted, label_sentence_ids, context_discount, _compute_dtype(logits))
     rows = is_predicted.flatten().nonzero()[:, 0]  # [R]
     loss = _WeightedCrossEntropy.apply(
         logits.flatten(0, 1), labels.flatten()[rows], weights.flatten()[rows], rows, label_smoothing
@@ -78,7 +78,7 @@ def context_discounted_squared_error(
         num_items_in_batch = is_predicted.sum()
         if num_items_in_batch == 0:
             raise ValueError("no target token: every label is -100")
-    weights = current_sentence_weights(is_predicted, label_sentence_ids, context_discount)
+    weights = current_sentence_weights(is_predicted, label_sentence_ids, context_discount, _compute_dtype(logits))
     return (token_squared_errors(logits, labels, vector_size) * weights).sum() / num_items_in_batch
 
 
@@ -139,18 +139,22 @@ class SquaredErrorLoss:
 
 
 def current_sentence_weights(
-    is_predicted: torch.Tensor, label_sentence_ids: torch.Tensor, context_discount: float
+    is_predicted: torch.Tensor,
+    label_sentence_ids: torch.Tensor,
+    context_discount: float,
+    dtype: torch.dtype = torch.float32,
 ) -> torch.Tensor:
-    """Weight of each label, [B, T] float: 1 in the row's last sentence, `context_discount` before it, 0 where ignored.
+    """Weight of each label, [B, T]: 1 in the row's last sentence, `context_discount` before it, 0 where ignored.
 
     Args:
         is_predicted: boolean [B, T], False where the label is ignored.
         label_sentence_ids: [B, T].
         context_discount: weight of the context sentences.
+        dtype: of the weights.
     """
     present_ids = label_sentence_ids.masked_fill(~is_predicted, 0)
     is_current = present_ids == present_ids.amax(-1, keepdim=True)
-    return torch.where(is_current, 1.0, context_discount) * is_predicted
+    return is_predicted.to(dtype).masked_fill(is_predicted & ~is_current, context_discount)
 
 
 def token_negative_log_likelihoods(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
@@ -209,7 +213,7 @@ class _WeightedCrossEntropy(torch.autograd.Function):
         gradient = torch.zeros_like(logits) if ctx.needs_input_grad[0] else None
         num_rows = _rows_per_chunk(logits)
         for chunk, chunk_targets, chunk_weights in zip(
-            rows.split(num_rows), targets.split(num_rows), weights.to(compute_dtype).split(num_rows), strict=True
+            rows.split(num_rows), targets.split(num_rows), weights.split(num_rows), strict=True
         ):
             scores = logits[chunk].to(compute_dtype)  # [rows of the chunk, V]
             losses, scores_gradient = _smoothed_losses(scores, chunk_targets, label_smoothing)

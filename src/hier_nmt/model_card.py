@@ -406,13 +406,19 @@ def _training_rows(summary: dict[str, Any]) -> list[tuple[str, str]]:
         ("target tokens seen", _thousands(summary.get("num_target_tokens"))),
         ("hours of training steps", _hours(seconds)),
         ("hardware", _hardware(summary)),
-        ("precision", ("bfloat16 autocast" if training.get("bf16") else "float32") if training else UNKNOWN),
+        ("precision", _precision(summary) if training else UNKNOWN),
         ("optimizer", _optimizer(training)),
         ("batches", _batches(training)),
         ("label smoothing", str(training.get("label_smoothing_factor", 0.0)) if training else UNKNOWN),
         ("seed", str(summary.get("seed", UNKNOWN))),
         ("versions", ", ".join(versions) or UNKNOWN),
     ]
+
+
+def _precision(summary: dict[str, Any]) -> str:
+    # Summaries of earlier versions have it in the recipe only, which did not know `auto` then.
+    uses_bf16 = summary.get("bf16", summary["recipe"]["training"].get("bf16"))
+    return "bfloat16 autocast" if uses_bf16 else "float32"
 
 
 def _start(summary: dict[str, Any]) -> str:

@@ -18,13 +18,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+import torch
 import yaml
+from accelerate.utils import str_to_bool
 from huggingface_hub.errors import StrictDataclassError
 from transformers import GenerationConfig, PreTrainedConfig
 
 from .models.configuration_han import HANConfig
 from .models.configuration_hier_nmt import HierNMTConfig
 from .models.configuration_rnn_nmt import RNNNMTConfig
+from .models.processor import multiplies_bfloat16
 from .trainer import DocumentSeq2SeqTrainingArguments
 
 # The families of models that a recipe can name as `model.model_type`; without it, it means the first.
@@ -122,7 +125,8 @@ class Recipe:
         data, tokenizer: the sections of that name.
         model: fields of the family's configuration, and `model_type`, the name of the family, unless it is `hier_nmt`;
             the sizes of the vocabularies, special ids and languages are filled in later.
-        training: fields of `DocumentSeq2SeqTrainingArguments`.
+        training: fields of `DocumentSeq2SeqTrainingArguments`; `bf16` may also be `auto`: where the
+            device multiplies numbers in bfloat16.
         generation: fields of `GenerationConfig` that are saved with the model.
         init_from: `training.init_from`, directory of a checkpoint whose weights the model starts from, or None.
         average_checkpoints: `training.average_checkpoints`, how many of the last checkpoints are averaged into the
@@ -181,9 +185,19 @@ class Recipe:
     def training_arguments(self) -> DocumentSeq2SeqTrainingArguments:
         """The arguments of the trainer; RecipeError where Transformers refuses a value or a combination."""
         try:
-            return DocumentSeq2SeqTrainingArguments(**self.training)
+            return DocumentSeq2SeqTrainingArguments(**{**self.training, **self._precision()})
         except ValueError as error:
             raise RecipeError(f"section training: {error}") from None
+
+    def _precision(self) -> dict[str, bool]:
+        """`training.bf16: auto` as arguments: bfloat16 where the GPU, or the processor without one, multiplies it."""
+        if self.training.get("bf16") != "auto":
+            return {}
+        runs_on_processor = self.training.get("use_cpu") or str_to_bool(os.environ.get("ACCELERATE_USE_CPU", "false"))
+        if runs_on_processor or not torch.accelerator.is_available():
+            # Transformers has to be told that a run in bfloat16 without a GPU is meant to be one.
+            return {"bf16": multiplies_bfloat16(), "use_cpu": True}
+        return {"bf16": torch.cuda.is_available() and torch.cuda.is_bf16_supported(including_emulation=False)}
 
     def model_config(self, vocab_size: int, decoder_vocab_size: int | None, **special_ids: int) -> Any:
         """The configuration of the network.
@@ -312,6 +326,7 @@ def _model_types(config_class: type[PreTrainedConfig]) -> dict[str, Any]:
 
 def _training_types() -> dict[str, Any]:
     own = {
+        "bf16": bool | Literal["auto"],
         "init_from": str | None,
         "average_checkpoints": int,
         "attn_implementation": Literal["sdpa", "eager", "flex_attention"] | None,

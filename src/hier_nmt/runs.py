@@ -43,6 +43,7 @@ from .data.features import closing_tokens, text_table, token_table, window_table
 from .data.tokenization import TARGET_TOKENIZER_FOLDER, load_tokenizers, save_tokenizers, train_tokenizer
 from .data.word_vectors import token_vectors, words_with_vectors
 from .recipes import Recipe, RecipeError
+from .sharding import load_whole_weights
 from .trainer import DocumentSeq2SeqTrainer, DocumentSeq2SeqTrainingArguments
 
 logger = logging.getLogger(__name__)
@@ -117,6 +118,16 @@ def claim_output_dir(recipe: Recipe) -> None:
         raise RecipeError(f"{output_dir} holds a model or tokenizer but no {RECIPE_FILE}; give another output_dir")
     output_dir.mkdir(parents=True, exist_ok=True)
     _write_whole(path, yaml.safe_dump(sections, sort_keys=False, allow_unicode=True))
+
+
+def check_output_dir_is_shared(recipe: Recipe) -> None:
+    """Raises RecipeError on a machine that does not see what another one wrote into the output directory."""
+    path = Path(recipe.training["output_dir"]) / RECIPE_FILE
+    if not path.is_file():
+        raise RecipeError(
+            f"{path}, which the first process wrote, is not there on {platform.node()}: training.output_dir must be a "
+            "folder that all machines share"
+        )
 
 
 def prepare_tokenizers(recipe: Recipe) -> Tokenizers:
@@ -222,6 +233,8 @@ def train_or_resume(trainer: DocumentSeq2SeqTrainer) -> None:
         return
     # Trainer would take one step more before it saw that there is nothing left to do.
     logger.info("training was finished with %s", checkpoint)
+    # DeepSpeed's engine is made for training; without it, each process holds the whole model.
+    trainer.is_deepspeed_enabled = False
     best = state.best_model_checkpoint if trainer.args.load_best_model_at_end else None
     load_initial_weights(trainer.model, best or checkpoint)
     trainer.state = state
@@ -353,9 +366,7 @@ def _load_average(trainer: DocumentSeq2SeqTrainer, num_checkpoints: int) -> None
     chosen = whole[-num_checkpoints:]
     if len(chosen) < num_checkpoints:
         logger.warning("only %d checkpoints are there to average, not %d", len(chosen), num_checkpoints)
-    model = trainer.accelerator.unwrap_model(trainer.model)
-    model.load_state_dict(average_checkpoints(chosen), strict=False)
-    model.tie_weights()
+    load_whole_weights(trainer.accelerator.unwrap_model(trainer.model), average_checkpoints(chosen))
 
 
 def _summary(
@@ -375,6 +386,7 @@ def _summary(
         "best_metric": trainer.state.best_metric,
         "metrics": metrics,
         "seed": trainer.args.seed,
+        "bf16": trainer.args.bf16,
         "hardware": _hardware(trainer),
         "versions": {"python": platform.python_version(), "torch": torch.__version__}
         | {"transformers": transformers.__version__},
@@ -407,6 +419,7 @@ __all__ = [
     "Tokenizers",
     "build_model",
     "build_trainer",
+    "check_output_dir_is_shared",
     "claim_output_dir",
     "finish",
     "finished_summary",

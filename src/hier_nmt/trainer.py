@@ -18,6 +18,7 @@ import torch
 from accelerate.utils import send_to_device
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
+from torch.distributed.fsdp import FSDPModule
 from torch.utils.data import DataLoader
 from transformers import (
     PreTrainedModel,
@@ -41,6 +42,7 @@ from .losses import (
 from .models.document_structure import sentence_ids_from_tokens
 from .models.document_windows import split_window
 from .models.library_internals import finish_upload, use_one_gpu
+from .sharding import check_checkpoints_are_whole, shard_tied_weights, whole_weights
 
 LENGTH_COLUMN = "length"
 # In how many stages the number of sentences falls: a compiled model is compiled anew for each.
@@ -84,6 +86,11 @@ class DocumentSeq2SeqTrainingArguments(Seq2SeqTrainingArguments):
             raise ValueError(f"context_discount must be from 0 to 1, got {self.context_discount}")
         if self.max_tokens_per_batch is not None and self.max_tokens_per_batch < 1:
             raise ValueError(f"max_tokens_per_batch must be at least 1, got {self.max_tokens_per_batch}")
+        if self.save_on_each_node:
+            raise ValueError(
+                "save_on_each_node=True leaves checkpoints without a model on all machines but the first, since "
+                "Transformers writes models there only: give an output_dir that all machines share"
+            )
         for name in ("selection_warmup_steps", "selection_annealing_steps"):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name} must not be negative, got {getattr(self, name)}")
@@ -256,8 +263,15 @@ class DocumentSeq2SeqTrainer(Seq2SeqTrainer):
     def create_accelerator_and_postprocess(self) -> None:
         """Makes the accelerator, which does not divide the loss by the accumulation steps."""
         super().create_accelerator_and_postprocess()
+        check_checkpoints_are_whole(self.accelerator)
         # Trainer sees to this itself since some release between 5.4 and 5.23.
         self.accelerator.gradient_accumulation_steps = 1
+
+    def create_optimizer(self, *args: Any, **kwargs: Any) -> torch.optim.Optimizer:
+        """Makes the optimizer, behind the first step of sharding, since it holds the sharded weights."""
+        if self.accelerator.is_fsdp2:
+            shard_tied_weights(self.model, self.accelerator)
+        return super().create_optimizer(*args, **kwargs)
 
     def get_train_dataloader(self) -> DataLoader:
         """Batches of `max_tokens_per_batch` tokens, each process its share, or the ordinary ones."""
@@ -336,6 +350,14 @@ class DocumentSeq2SeqTrainer(Seq2SeqTrainer):
             logs["train_seconds"] = round(seconds + sum(entry["train_seconds"] for entry in totals), 3)
         super().log(logs, start_time)
 
+    def evaluate(self, *args: Any, **kwargs: Any) -> dict[str, float]:
+        """The metrics, as in Seq2SeqTrainer; `synced_gpus` is off, see `whole_weights`."""
+        return super().evaluate(*args, **{"synced_gpus": False, **kwargs})
+
+    def predict(self, *args: Any, **kwargs: Any) -> Any:
+        """Predictions and metrics, as in Seq2SeqTrainer; `synced_gpus` is off, see `whole_weights`."""
+        return super().predict(*args, **{"synced_gpus": False, **kwargs})
+
     def prediction_step(
         self,
         model: torch.nn.Module,
@@ -366,11 +388,15 @@ class DocumentSeq2SeqTrainer(Seq2SeqTrainer):
         metric_key_prefix: str = "eval",
     ) -> EvalLoopOutput:
         """Losses and scores; `predictions` are the generated ids [number of windows, length], or None."""
+        if self.accelerator.is_fsdp2 and not isinstance(self.model, FSDPModule):
+            # accelerate shards a model together with an optimizer only; without training there is none.
+            self.accelerator.prepare_model(self.model, device_placement=True, evaluation_mode=True)
         # Seq2SeqTrainer gathers the rows that fill up the last distributed batch too, and would count them.
         self.gather_function = self.accelerator.gather_for_metrics
-        output = super().evaluation_loop(
-            dataloader, description, self.args.prediction_loss_only, ignore_keys, metric_key_prefix
-        )
+        with whole_weights(self.model, self.accelerator):
+            output = super().evaluation_loop(
+                dataloader, description, self.args.prediction_loss_only, ignore_keys, metric_key_prefix
+            )
         predictions: Any = output.predictions
         statistics, generated = predictions if isinstance(predictions, tuple) else (predictions, None)
         loss, num_tokens, current_loss, num_current_tokens = np.asarray(statistics, dtype=np.float64).sum(0)

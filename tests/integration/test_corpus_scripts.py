@@ -36,7 +36,7 @@ def test_evaluate_contrastive_scores_a_generated_set(
     assert run(script(repository, "make_discourse_corpus"), monkeypatch, *arguments) == 0
     examples = tmp_path / "set" / "contrastive.jsonl"
     evaluate = script(repository, "evaluate_contrastive")
-    options = ["--generate", "--output", tmp_path / "scores.json"]
+    options = ["--generate", "--output", tmp_path / "scores.json", "--examples-output", tmp_path / "examples.jsonl"]
     assert run(evaluate, monkeypatch, checkpoint, examples, *options) == 0
     table = capsys.readouterr().out
     assert "| contrastive | all |" in table
@@ -45,6 +45,11 @@ def test_evaluate_contrastive_scores_a_generated_set(
     reports = json.loads((tmp_path / "scores.json").read_text())["reports"]
     assert len(reports) == 2
     assert all("signature" in report for report in reports)
+    records = [json.loads(line) for line in (tmp_path / "examples.jsonl").read_text().splitlines()]
+    overall = reports[0]["accuracies"][0]
+    assert len(records) == overall["num_examples"]
+    assert 100 * sum(record["is_right"] is True for record in records) / len(records) == overall["accuracy"]
+    assert all("translation" in record for record in records)
 
 
 def test_random_scores_need_no_context(repository, checkpoint, tmp_path, monkeypatch, capsys) -> None:

@@ -5,7 +5,6 @@
 import json
 import logging
 import os
-import random
 import runpy
 import signal
 import subprocess
@@ -16,23 +15,10 @@ from pathlib import Path
 import pytest
 import torch
 import yaml
+from reversed_corpus import write_corpus
 from safetensors.torch import load_file
 
-WORDS = ["the", "house", "is", "a", "red", "green", "bird", "sings", "in", "tree", "and", "sleeps"]
 MAX_STEPS, SAVE_STEPS = 30, 3
-
-
-def write_corpus(path: Path, num_documents: int) -> None:
-    """Documents of two paragraphs of one to three short sentences; the target is the source turned around."""
-    numbers = random.Random(7)
-    lines = []
-    for number in range(num_documents):
-        paragraphs = []
-        for _ in range(2):
-            sentences = [numbers.choices(WORDS, k=numbers.randint(2, 6)) for _ in range(numbers.randint(1, 3))]
-            paragraphs.append({"en": [" ".join(s) for s in sentences], "fr": [" ".join(s[::-1]) for s in sentences]})
-        lines.append(json.dumps({"id": f"document {number}", "paragraphs": paragraphs}))
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 @pytest.fixture(scope="module")

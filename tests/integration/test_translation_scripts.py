@@ -71,6 +71,7 @@ def test_evaluate_prints_scores_with_signatures_and_writes_them(
     assert "| sentence |" in table
     assert "| 4 | 2 |" in table
     assert "chrF: nrefs:1" in table
+    assert table.count("|beams:1|length_penalty:1\n") == 4  # BLEU, chrF, TER and docBLEU
     scores = json.loads((tmp_path / "scores" / "scores.json").read_text())
     assert [report["label"] for report in scores["reports"]] == ["sentence", "prefix"]
     assert scores["decoding"]["prefix"]["counts"]["num_sentences"] == 4

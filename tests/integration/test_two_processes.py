@@ -39,8 +39,9 @@ def whole(tmp_path_factory) -> Result:
 def shared_by_two(tmp_path_factory, repository) -> list[Result]:
     # 18 tokens hold at most three of the windows, and four steps hold all batches of an epoch.
     token_batches = {"max_tokens_per_batch": 18, "gradient_accumulation_steps": 4}
+    sharded = {"per_device_train_batch_size": 4, "sharded": True}
     folder = tmp_path_factory.mktemp("two")
-    return run_two_processes(repository, folder, {"per_device_train_batch_size": 4}, token_batches)
+    return run_two_processes(repository, folder, {"per_device_train_batch_size": 4}, token_batches, sharded)
 
 
 def assert_same(result: Result, expected: Result) -> None:
@@ -73,3 +74,8 @@ def test_two_processes_with_four_each_equal_one_batch_of_eight(whole, shared_by_
 
 def test_two_processes_with_accumulated_token_batches_equal_one_batch_of_eight(whole, shared_by_two):
     assert_same(shared_by_two[1], whole)
+
+
+def test_a_model_sharded_over_two_processes_equals_one_batch_of_eight(whole, shared_by_two):
+    """FSDP2: the tied embeddings are one weight, and processes that translate more and less wait for each other."""
+    assert_same(shared_by_two[2], whole)

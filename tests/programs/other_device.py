@@ -13,6 +13,7 @@ from pretended_device import NAME, PretendedDevice
 from tiny_models import BOS, CONDITIONAL, EOS, HIERARCHICAL, PAD, PAR, SEP, UNK, source_inputs, window_inputs
 from transformers import PreTrainedModel
 
+from hier_nmt.models import processor
 from hier_nmt.models.selected_attention import attend_selected_sentences
 
 # A document of as many tokens as `attention_kernel="auto"` groups, and one that is read densely.
@@ -98,8 +99,21 @@ def check_popular_sentence(device: PretendedDevice) -> None:
     assert num_waits_backward == 0, f"{num_waits_backward} waits of the backward pass"
 
 
+def check_copies(device: PretendedDevice) -> None:
+    """Copies from memory that is not pinned are waited for, unless the device is known to have read it."""
+    with device:
+        processor.sent(torch.arange(3), torch.device(NAME))
+    assert len(device.waits) == 1
+    # What follows counts the waits for CUDA.
+    processor.DEVICES_THAT_READ_FIRST = (NAME,)
+    with device:
+        processor.sent(torch.arange(3), torch.device(NAME))
+    assert len(device.waits) == 1
+
+
 def main() -> None:
     device = PretendedDevice()
+    check_copies(device)
     check_popular_sentence(device)
     for changes in tiny_models.VARIANTS.values():
         check(device, tiny_models.tiny_model(**changes), window_inputs())

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from fresh_processes import environment, run
-from hub_server import OTHER_TOKEN, OTHER_USER, TOKEN, USER
+from hub_server import OTHER_TOKEN, OTHER_USER, TOKEN, USER, Blob
 from published_models import FAMILIES, first_of, two_vocabularies, write_checkpoint
 from word_translation import word_tokenizer
 
@@ -129,6 +129,24 @@ def test_the_script_says_why_it_cannot_push(push, place, tmp_path) -> None:
     public = push(folder, f"{USER}/public", "--private")
     assert f"{USER}/public exists and is public" in public.stderr
     assert place.hub.titles(f"{USER}/public") == ["Upload model"]
+
+
+@pytest.mark.slow
+def test_uploading_again_removes_the_code_of_an_earlier_upload_in_the_same_commit(push, place, tmp_path) -> None:
+    repository = f"{USER}/uploaded-again"
+    assert push(str(write_checkpoint(tmp_path / "recurrent", first_of("rnn_nmt"))), repository).returncode == 0
+    earlier = place.hub.repositories[repository].commit("main").files
+    earlier["my_model.py"], earlier["notes.txt"] = Blob(b"mine = 1\n", False), Blob(b"mine", False)
+    again = push(str(write_checkpoint(tmp_path / "attention", first_of("hier_nmt"))), repository)
+    assert again.returncode == 0, again.stderr
+    files = place.hub.files(repository)
+    assert place.hub.titles(repository) == ["Upload model", "Upload model"]
+    assert missing_files(files) == set()
+    assert {"my_model.py", "notes.txt"} <= files.keys()
+    code = {name for name in files if name.endswith(".py")} - {"my_model.py"}
+    assert code == {path.name for path in (tmp_path / "attention").glob("*.py")}
+    assert "modeling_rnn_nmt.py" in earlier
+    assert place.hub.unknown_requests == []
 
 
 @pytest.mark.slow

@@ -25,11 +25,12 @@ MAY_IMPORT = {
     "citations": set(),
     "onnx_export": set(),
     "evaluation": {"models", "data", "visualization"},
-    "hub": {"data"},
-    "trainer": {"models", "data", "losses", "hub"},
+    "hub": {"models", "data"},
+    "sharding": set(),
+    "trainer": {"models", "data", "losses", "hub", "sharding"},
     "recipes": {"models", "trainer"},
     "model_card": {"data", "evaluation", "recipes", "hub", "citations"},
-    "runs": {"models", "data", "trainer", "recipes", "checkpoints", "evaluation", "model_card"},
+    "runs": {"models", "data", "trainer", "recipes", "checkpoints", "sharding", "evaluation", "model_card"},
 }
 # What of `models` the parts that never see a model may read: integers about documents, no network and no config.
 MODELS_MODULES_WITHOUT_MODEL = {

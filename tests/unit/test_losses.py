@@ -44,6 +44,21 @@ def test_context_sentences_count_by_the_discount_and_the_sum_is_divided_by_all_t
     assert context_discounted_cross_entropy(logits, labels, sentence_ids, 0.0).item() == pytest.approx(math.log(2))
 
 
+@pytest.mark.parametrize("discount", [0.1, 0.3, 0.7])
+def test_the_discount_of_a_float64_loss_is_a_float64(discount):
+    # p(label) is 1/2 in each of the three labels, of which the first two are context.
+    logits = torch.zeros(1, 3, 2, dtype=torch.float64)
+    labels, sentence_ids = torch.zeros(1, 3, dtype=torch.int64), torch.tensor([[1, 1, 2]])
+    expected = (2 * discount * math.log(2) + math.log(2)) / 3
+    loss = context_discounted_cross_entropy(logits.requires_grad_(), labels, sentence_ids, discount)
+    assert loss.item() == pytest.approx(expected, rel=1e-15)
+    loss.backward()
+    of_context = pytest.approx([-discount / 6, discount / 6], rel=1e-15)  # softmax - target, weighted
+    assert logits.grad.tolist()[0] == [of_context, of_context, pytest.approx([-1 / 6, 1 / 6], rel=1e-15)]
+    squared_error = context_discounted_squared_error(logits.detach() - 2.0, labels, sentence_ids, discount, 1)
+    assert squared_error.item() == pytest.approx((2 * discount * 2 + 2) / 3, rel=1e-15)
+
+
 def test_label_smoothing_spreads_its_share_over_the_whole_vocabulary():
     logits = torch.tensor([[[0.5, 0.25, 0.25]]]).log()
     expected = 0.7 * math.log(2) + 0.3 * (math.log(2) + math.log(4) + math.log(4)) / 3

@@ -6,8 +6,10 @@ import re
 from pathlib import Path
 
 import pytest
+import torch
 import yaml
 
+from hier_nmt import recipes
 from hier_nmt.data.corpora import FORMATS
 from hier_nmt.models.configuration_hier_nmt import HierNMTConfig
 from hier_nmt.models.configuration_rnn_nmt import RNNNMTConfig
@@ -53,6 +55,37 @@ def test_sections_become_configuration_and_arguments(load):
 def test_separate_vocabularies_are_not_shared(load):
     config = load("--tokenizer.joint=false").model_config(500, 400)
     assert (config.vocab_size, config.decoder_vocab_size, config.share_encoder_decoder_embeddings) == (500, 400, False)
+
+
+@pytest.mark.parametrize("multiplies", [True, False])
+@pytest.mark.parametrize("override", ["--training.use_cpu=true", "--training.use_cpu=false"])
+def test_without_a_gpu_automatic_bfloat16_is_that_of_the_processor(load, monkeypatch, override, multiplies):
+    monkeypatch.setattr(recipes, "multiplies_bfloat16", lambda: multiplies)
+    arguments = load("--training.bf16=auto", override).training_arguments()
+    assert (arguments.bf16, arguments.use_cpu, arguments.device.type) == (multiplies, True, "cpu")
+
+
+@pytest.mark.parametrize(("override", "uses_cpu"), [("--training.use_cpu=true", True), ("--training.seed=1", False)])
+@pytest.mark.parametrize("multiplies", [True, False])
+def test_with_a_gpu_automatic_bfloat16_is_that_of_the_device_that_is_used(
+    load, monkeypatch, override, uses_cpu, multiplies
+):
+    monkeypatch.setattr(torch.accelerator, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation: multiplies)
+    monkeypatch.setattr(recipes, "multiplies_bfloat16", lambda: not multiplies)
+    # The arguments themselves would look for the GPU.
+    monkeypatch.setattr(recipes, "DocumentSeq2SeqTrainingArguments", lambda **given: given)
+    given = load("--training.bf16=auto", override).training_arguments()
+    assert given["bf16"] == (multiplies != uses_cpu)
+    assert given.get("use_cpu", False) == uses_cpu
+
+
+def test_bfloat16_that_was_asked_for_is_not_given_up(load):
+    with pytest.raises(RecipeError, match="Your setup doesn't support bf16/gpu"):
+        load("--training.bf16=true").training_arguments()
+    with pytest.raises(RecipeError, match=r"training\.bf16 must be bool \| 'auto', got str 'perhaps'"):
+        load("--training.bf16=perhaps")
 
 
 def test_the_command_line_overrides_the_file(load):

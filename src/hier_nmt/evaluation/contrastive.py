@@ -8,6 +8,7 @@ translates the sentence itself behind the same context, and its words are looked
 """
 
 import hashlib
+import itertools
 import json
 import random
 import re
@@ -27,6 +28,8 @@ Normalisation = Literal["mean", "sum"]
 SCORES: tuple[Score, ...] = ("current", "window")
 NORMALISATIONS: tuple[Normalisation, ...] = ("mean", "sum")
 OVERALL = "all"
+# A set of one phenomenon is divided by the words that decide its examples, such as pronouns, if they are so few.
+MOST_WORDS = 12
 
 _APOSTROPHES = str.maketrans({"\u2019": "'", "\u02bc": "'"})
 
@@ -116,7 +119,7 @@ def random_scores(examples: Sequence[ContrastiveExample], seed: int) -> list[lis
 def contrastive_report(
     examples: Sequence[ContrastiveExample], scores: Sequence[Sequence[float]], label: str, *facts: str
 ) -> ContrastiveReport:
-    """The accuracies of scores, overall, by phenomenon and by distance.
+    """The accuracies of scores, overall, by phenomenon (or by the deciding word, where few decide all) and by distance.
 
     Args:
         examples: the set.
@@ -132,6 +135,28 @@ def contrastive_report(
     return ContrastiveReport(
         label, "contrastive", accuracies, signature("contrastive", examples, *facts, "ties:errors")
     )
+
+
+def example_records(
+    examples: Sequence[ContrastiveExample],
+    scores: Sequence[Sequence[float]],
+    translations: Sequence[str] | None = None,
+) -> list[dict[str, Any]]:
+    """What came out of each example, as JSON takes it.
+
+    The keys: `id`, `phenomenon`, `distance`, `correct` (the index of the right target), `scores` (one for each target),
+    `is_right` (None for a tie), and with translations `translation` and `translation_is_right` (None if undecided).
+    """
+    records = []
+    for index, (example, values) in enumerate(zip(examples, scores, strict=True)):
+        facts = {"id": example.id, "phenomenon": example.phenomenon, "distance": example.distance}
+        outcome = {"correct": example.correct, "scores": list(values), "is_right": _outcome(example, list(values))}
+        record = {**facts, **outcome}
+        if translations is not None:
+            translation = translations[index]
+            record |= {"translation": translation, "translation_is_right": _word_outcome(example, translation)}
+        records.append(record)
+    return records
 
 
 def translate_examples(
@@ -233,7 +258,18 @@ def _word_outcome(example: ContrastiveExample, translation: str) -> _Outcome:
 
 def _words(text: str) -> frozenset[str]:
     """The words of a text, case folded; an apostrophe parts words ("qu'elle" has "elle")."""
-    return frozenset(re.findall(r"[^\W_]+", text.translate(_APOSTROPHES).casefold()))
+    return frozenset(_word_list(text))
+
+
+def _word_list(text: str) -> list[str]:
+    return re.findall(r"[^\W_]+", text.translate(_APOSTROPHES).casefold())
+
+
+def _deciding_word(example: ContrastiveExample) -> str:
+    """The first word of the right translation, case folded, that is another one in the first wrong translation."""
+    right, wrong = (_word_list(target) for target in (example.right, example.wrong[0]))
+    pairs = itertools.zip_longest(right, wrong, fillvalue="")
+    return next((word for word, other in pairs if word != other), "")
 
 
 def _folded(words: Sequence[str]) -> frozenset[str]:
@@ -265,6 +301,11 @@ def _groups(
     if len(phenomena) > 1:
         for name in phenomena:
             yield name, lambda example, name=name: example.phenomenon == name  # type: ignore[misc]
+    else:
+        words = sorted({_deciding_word(example) for example in examples})
+        if 1 < len(words) <= min(MOST_WORDS, len(examples) // 2):
+            for word in words:
+                yield word or "(no word)", lambda example, word=word: _deciding_word(example) == word  # type: ignore[misc]
     distances = sorted({example.distance for example in examples if example.distance is not None})
     if len(distances) > 1:
         for number in distances:

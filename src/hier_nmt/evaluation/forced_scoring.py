@@ -9,12 +9,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import torch
-from tqdm.auto import tqdm
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from ..models.batched_generation import BatchedGenerator, Request
 from ..models.document_windows import Window, fit_window
 from ..models.translation_vocabulary import TranslationVocabulary
+from .progress import progress_bar
 
 
 class ForcedWindow(NamedTuple):
@@ -160,11 +160,11 @@ def forced_scores(
         windows: what it reads and writes.
         pad_token_ids: padding of source and target.
         batch_size: windows in a batch.
-        progress: shows a bar.
+        progress: shows a bar, see `progress_bar`.
     """
     unique = sorted(set(windows), key=lambda window: (len(window.target_ids), len(window.source_ids)), reverse=True)
     scores: dict[ForcedWindow, WindowScore] = {}
-    with tqdm(total=len(unique), unit=" windows", disable=not progress) as bar:
+    with progress_bar(len(unique), " windows", progress) as bar:
         for start in range(0, len(unique), batch_size):
             batch = unique[start : start + batch_size]
             scores.update(zip(batch, _batch_scores(model, batch, pad_token_ids), strict=True))
@@ -211,7 +211,7 @@ def continue_windows(
         windows: of their targets only the context is read.
         vocabulary: the tokenizers.
         batch_size: windows in a batch.
-        progress: shows a bar.
+        progress: shows a bar, see `progress_bar`.
         generate_kwargs: options of `generate`, such as `num_beams`.
     """
     if not vocabulary.has_separators and any(window.first for window in windows):
@@ -223,7 +223,7 @@ def continue_windows(
         Request(list(window.source_ids), list(window.target_ids[: window.first]), 2 * len(window.source_ids) + 10)
         for window in windows
     ]
-    with generator.inference(), tqdm(total=len(requests), unit=" windows", disable=not progress) as bar:
+    with generator.inference(), progress_bar(len(requests), " windows", progress) as bar:
         outputs = generator.run(requests, vocabulary.prefix_ends, lambda index: bar.update())
     return [vocabulary.decode([i for i in output.ids if i not in vocabulary.ignored]) for output in outputs]
 

@@ -58,6 +58,7 @@ def score_documents(
     target_language: str | None = None,
     with_ter: bool = True,
     bleu_orders: Sequence[int] = (),
+    decoding: Sequence[str] = (),
 ) -> ScoreReport:
     """BLEU, chrF and TER of all sentences, and BLEU of documents (their sentences joined by a space).
 
@@ -69,6 +70,7 @@ def score_documents(
         with_ter: TER takes much longer than everything else.
         bleu_orders: also BLEU-n, of n-grams of up to so many words (Papineni et al. 2002, with equal weights), for each
             n here; BLEU-4 is BLEU.
+        decoding: what the signatures say of how the translation came about, each as "name:value".
 
     Raises:
         ValueError: an order below 1, nothing to score, or numbers that differ, with the first document where they do.
@@ -85,7 +87,8 @@ def score_documents(
     documents = [" ".join(document) for document in translated]
     reference_documents = [" ".join(document) for document in expected]
     scores.append(_score(BLEU(trg_lang=target_language or ""), "docBLEU", documents, reference_documents))
-    return ScoreReport(label, tuple(scores), len(documents), len(sentences))
+    signed = (replace(score, signature="|".join([score.signature, *decoding])) for score in scores)
+    return ScoreReport(label, tuple(signed), len(documents), len(sentences))
 
 
 def score_table(reports: Sequence[ScoreReport]) -> str:

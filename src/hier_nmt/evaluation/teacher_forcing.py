@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import torch
-from tqdm.auto import tqdm
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from ..data.documents import ParallelDocument
@@ -19,6 +18,7 @@ from ..models.translation_vocabulary import TranslationVocabulary
 from .forced_scoring import padded
 from .metrics import Paragraphs, Score, ScoreReport, score_documents
 from .nearest_words import NearestWords
+from .progress import progress_bar
 
 LABEL = "teacher-forced"
 # What the report counts as the same (Shen 2023, section V.1.b).
@@ -99,7 +99,7 @@ def force_documents(
     rows.sort(key=lambda row: max(len(row.source_ids), len(row.target_ids)), reverse=True)
     said: dict[tuple[int, int], str] = {}
     elements = _Elements()
-    with tqdm(total=len(rows), unit=" windows", disable=not progress) as bar:
+    with progress_bar(len(rows), " windows", progress) as bar:
         for start in range(0, len(rows), batch_size):
             batch = rows[start : start + batch_size]
             if tree is None:

@@ -40,6 +40,23 @@ class SafetensorsModel(PreTrainedModel):
             pretrained_model_name_or_path, *model_args, use_safetensors=True, weights_only=True, **kwargs
         )
 
+    def save_pretrained(  # type: ignore[override]
+        self,
+        save_directory: str | os.PathLike,
+        is_main_process: bool = True,
+        state_dict: dict[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """Saves the model as in `PreTrainedModel.save_pretrained`, each tied weight once.
+
+        A `state_dict` that was gathered from several processes holds a copy under each name of a tied weight, in which
+        Transformers does not see that they are one.
+        """
+        if state_dict is not None:
+            sources = self.all_tied_weights_keys
+            state_dict = {name: weight for name, weight in state_dict.items() if sources.get(name) not in state_dict}
+        super().save_pretrained(save_directory, is_main_process=is_main_process, state_dict=state_dict, **kwargs)
+
 
 def check_weights_are_safetensors(path: str | os.PathLike, subfolder: str = "", variant: str | None = None) -> None:
     """Raises OSError for a folder or file whose weights are a pickle; says nothing about what is not on this machine.

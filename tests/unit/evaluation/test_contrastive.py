@@ -16,6 +16,7 @@ from hier_nmt.data.contrastive_sets import ContrastiveExample
 from hier_nmt.evaluation.contrastive import (
     contrastive_report,
     contrastive_table,
+    example_records,
     generative_report,
     random_scores,
     score_options,
@@ -226,6 +227,36 @@ def test_groups_are_phenomena_and_distances() -> None:
     table = contrastive_table([report])
     assert "| model | contrastive | elle | 50.0 |" in table
     assert f"model: {report.signature}" in table
+
+
+def test_a_set_of_one_phenomenon_is_divided_by_the_few_words_that_decide_it() -> None:
+    targets = [
+        ("Il dort.", "Elle dort."),
+        ("Elle est là.", "Il est là."),
+        ("Et il part.", "Et elle part."),
+        ("Il", "Elle"),
+    ]
+    examples = [example(str(index), pair) for index, pair in enumerate(targets)]
+    report = contrastive_report(examples, [[1, 0], [0, 1], [0, 1], [1, 0]], "model")
+    shares = {item.group: (item.num_examples, item.accuracy) for item in report.accuracies}
+    assert shares == {"all": (4, 50.0), "elle": (1, 0.0), "il": (3, pytest.approx(200 / 3))}
+    # Where almost each example is decided by a word of its own, words are no groups.
+    others = [example(str(index), (f"word{index}", "other")) for index in range(4)]
+    assert [item.group for item in contrastive_report(others, [[1, 0]] * 4, "model").accuracies] == ["all"]
+
+
+def test_each_example_has_a_record_of_its_scores_and_outcomes() -> None:
+    examples = [example("right"), example("tie", correct=1), example("wrong")]
+    records = example_records(examples, [[-1.0, -2.0], [-1.0, -1.0], [-2.0, -1.0]], ["E f.", "E f.", "H."])
+    facts = {"phenomenon": "letter", "distance": 1}
+    assert records == [
+        {"id": "right", **facts, "correct": 0, "scores": [-1.0, -2.0], "is_right": True}
+        | {"translation": "E f.", "translation_is_right": True},
+        {"id": "tie", **facts, "correct": 1, "scores": [-1.0, -1.0], "is_right": None}
+        | {"translation": "E f.", "translation_is_right": False},
+        {"id": "wrong", **facts, "correct": 0, "scores": [-2.0, -1.0], "is_right": False}
+        | {"translation": "H.", "translation_is_right": None},
+    ]
 
 
 def test_scores_that_do_not_fit_the_example_are_an_error() -> None:

@@ -26,6 +26,13 @@ def test_bleu_is_the_arithmetic_of_its_paper() -> None:
     assert report["TER"] == pytest.approx(100 / 6)
 
 
+def test_every_signature_says_how_the_translation_was_decoded() -> None:
+    plain = score_documents(REFERENCES, REFERENCES, bleu_orders=[2])
+    report = score_documents(REFERENCES, REFERENCES, bleu_orders=[2], decoding=["beams:4", "length_penalty:1"])
+    for score, other in zip(report.scores, plain.scores, strict=True):
+        assert score.signature == f"{other.signature}|beams:4|length_penalty:1"
+
+
 def test_bleu_of_an_order_takes_n_grams_of_up_to_so_many_words() -> None:
     # Of seven words the fourth is wrong: it takes two of the six pairs and three of the five triples with it.
     hypothesis, reference = [[["a b c X e f g"]]], [[["a b c d e f g"]]]

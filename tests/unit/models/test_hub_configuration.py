@@ -10,7 +10,7 @@ from transformers import AutoConfig, AutoModel, AutoModelForSeq2SeqLM, PreTraine
 
 import hier_nmt
 from hier_nmt import HANConfig, HierNMTConfig, RNNNMTConfig
-from hier_nmt.models.hub_configuration import HubConfig
+from hier_nmt.models.hub_configuration import HubConfig, stale_code
 
 MODELS = Path(hier_nmt.__file__).parent / "models"
 CONFIG_CLASSES = [HierNMTConfig, HANConfig, RNNNMTConfig]
@@ -101,6 +101,34 @@ def test_files_that_are_up_to_date_are_not_written_again(tmp_path) -> None:
     assert (tmp_path / "positions.py").read_text() == (MODELS / "positions.py").read_text()
     rewritten = {path.name for path in tmp_path.glob("*.py") if path.stat().st_mtime_ns != times[path.name]}
     assert rewritten == {"positions.py"}
+
+
+LICENCE = "# Copyright 2025 The hier_nmt Authors.\n# SPDX-License-Identifier: Apache-2.0\n"
+
+
+def test_saving_again_removes_the_code_of_an_older_export_and_nothing_else(tmp_path) -> None:
+    RNNNMTConfig().save_pretrained(tmp_path)
+    # A file that an older version had under another name, and that its export named.
+    (tmp_path / "former_name.py").write_text(LICENCE + "former = 1\n")
+    with (tmp_path / "modeling_rnn_nmt.py").open("a") as file:
+        file.write("    from .former_name import *\n")
+    own = {
+        "my_model.py": (MODELS / "modeling_rnn_nmt.py").read_text(),  # made of a copy of ours
+        "recurrent_cache.py": "mine = 1\n",  # replaced by something else under our name
+        "train.py": "import hier_nmt\n",
+        "notes.txt": LICENCE,
+    }
+    for name, text in own.items():
+        (tmp_path / name).write_text(text)
+    HANConfig().save_pretrained(tmp_path)
+    HANConfig().save_pretrained(tmp_path / "new")
+    written = {path.name for path in (tmp_path / "new").iterdir()}
+    assert {path.name for path in tmp_path.iterdir()} == written | {"new", *own}
+    assert {name: (tmp_path / name).read_text() for name in own} == own
+
+
+def test_saving_into_the_package_itself_removes_nothing() -> None:
+    assert stale_code(MODELS, {"modeling_han.py"}) == []
 
 
 def test_ours_are_ordinary_configurations() -> None:
