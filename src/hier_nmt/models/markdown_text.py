@@ -3,10 +3,13 @@
 """The text in Markdown, found without changing anything around it."""
 
 import re
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal
 
-from .document_layout import RunBuilder, TextRun
+from .document_layout import TextRun
+from .html_text import is_empty_element, kept_element
+from .protected_spans import OBJECT, ProtectedSpan, masked, template_spans
+from .run_builder import RunBuilder
 
 try:
     import markdown_it
@@ -17,6 +20,12 @@ except ImportError:
 _NEWLINE = re.compile(r"\r\n?|\n")
 _FRONT_MATTER = re.compile(r"---[ \t]*(?:\r\n?|\n).*?(?:\r\n?|\n)(?:---|\.\.\.)[ \t]*(?:\r\n?|\n|$)", re.DOTALL)
 _MARKUP = "*_`[]<\\"
+_NOT_COMMONMARK = re.compile(
+    r"\$\$[^$]{1,1000}?\$\$|(?<![\w$\\])\$(?=\S)[^$\n]{0,300}?(?<=\S)\$(?![\w$])|\\\([^\n]{1,300}?\\\)"
+    r"|\[\^[^\[\]\s]{1,60}\]|\[![A-Za-z]{1,20}\][+-]?|\{[#.:][^{}\n]{1,200}\}"
+)
+_KIND = re.compile(r"\[![A-Za-z]{1,20}\][+-]?[ ]?")
+_BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 
 
 class _Lost(Exception):
@@ -36,7 +45,8 @@ def markdown_runs(source: str) -> list[TextRun]:
     front = _FRONT_MATTER.match(source)
     start = front.end() if front else 0
     # The parser, too, takes a NUL for the replacement character.
-    text = source[start:].replace("\0", "\ufffd")
+    original = source[start:].replace("\0", "\ufffd")
+    text = masked(original, _code_of_others(original))
     parser = markdown_it.MarkdownIt("commonmark").enable(["table", "strikethrough"]).disable("text_join")
     lines = [0, *(match.end() for match in _NEWLINE.finditer(text)), len(text)]
     runs = []
@@ -49,8 +59,8 @@ def markdown_runs(source: str) -> list[TextRun]:
         if not places:
             continue
         position = places[-1]
-        run = _run(token.content, token.children or [], [start + place for place in places])
-        if run is not None and run.text.strip():
+        run = _run(token, source, original, [start + place for place in places], start)
+        if run is not None and run.text.replace(OBJECT, "").strip():
             runs.append(run)
     return runs
 
@@ -78,10 +88,25 @@ def _places(content: str, text: str, lines: Sequence[int], position: int) -> lis
     return places
 
 
-def _run(content: str, children: Sequence[Any], places: Sequence[int]) -> TextRun | None:
-    reader = _InlineReader(content, places)
+def _code_of_others(text: str) -> list[ProtectedSpan]:
+    """What is not CommonMark, and must not be read as if it were: templates, formulas, footnotes, attributes, kinds of
+    quotations."""
+    templates = template_spans(text)
+    inside = {position for span in templates for position in (span.start, span.stop - 1)}
+    others = (match.span() for match in _NOT_COMMONMARK.finditer(text))
+    found = [ProtectedSpan(*span, "other") for span in others if not inside.intersection(range(*span))]
+    spans: list[ProtectedSpan] = []
+    for span in sorted([*templates, *found]):
+        if not spans or span.start >= spans[-1].stop:
+            spans.append(span)
+    return spans
+
+
+def _run(block: Any, source: str, original: str, places: Sequence[int], offset: int) -> TextRun | None:
+    """The run of a paragraph. `original` is what was parsed, from `offset` of the source on, before it was masked."""
+    reader = _InlineReader(block.content, places, source, original, offset)
     try:
-        reader.read(children)
+        reader.read(block.children or [])
     except _Lost:
         return None
     plain = "".join(reader.builder.characters)
@@ -93,10 +118,11 @@ def _run(content: str, children: Sequence[Any], places: Sequence[int]) -> TextRu
 class _InlineReader:
     """Finds the parts of a paragraph, as the parser names them, one behind the other in its content."""
 
-    def __init__(self, content: str, places: Sequence[int]) -> None:
+    def __init__(self, content: str, places: Sequence[int], source: str, original: str, offset: int) -> None:
         self.content, self.places = content, places
+        self.original, self.offset = original, offset
         self.position = 0
-        self.builder = RunBuilder()
+        self.builder = RunBuilder(source)
         self.escaped: set[str] = set()
 
     def read(self, tokens: Sequence[Any]) -> None:
@@ -111,12 +137,18 @@ class _InlineReader:
             elif token.type in ("softbreak", "hardbreak"):
                 self._line_end(token.type == "hardbreak")
             elif token.type == "link_open" and token.markup == "autolink":
-                self._mark(self._behind(">", self.position), "whole")
+                self._mark(self._behind(">", self.position), "whole", is_word=True)
                 for inner in remaining:
                     if inner.type == "link_close":
                         break
+            elif token.type == "html_inline" and _BREAK.fullmatch(token.content):
+                stop = self._expected(token.content)
+                self.builder.add_break(self.places[self.position], self.places[stop - 1] + 1)
+                self.position = stop
+            elif token.type == "html_inline" and (name := kept_element(token.content)) is not None:
+                self._mark(self._end_of_kept(name, remaining, self._expected(token.content)), "whole", is_word=True)
             else:
-                self._mark(self._end_of(token), _kind(token))
+                self._mark(self._end_of(token), _kind(token), is_word=token.type == "code_inline")
 
     def _text(self, text: str, written: str | None = None) -> None:
         written = text if written is None else written
@@ -126,6 +158,9 @@ class _InlineReader:
         if start < 0 or self.content[self.position : start].strip():
             raise _Lost
         stop = start + len(written)
+        if written == text:
+            # As it was before it was masked.
+            text = "".join(self.original[place - self.offset] for place in self.places[start:stop])
         self.builder.add(text, self.places[start], self.places[stop - 1] + 1)
         self.position = stop
 
@@ -134,15 +169,33 @@ class _InlineReader:
         if self.content[self.position : stop].strip(" \t\\\n"):
             raise _Lost
         place = self.places[stop - 1]
-        if is_hard:
+        if is_hard or self._ends_kind():
             self.builder.add_break(place, place + 1)
         else:
             self.builder.add(" ", place, place + 1)
         self.position = stop
 
-    def _mark(self, stop: int, kind: str) -> None:
-        self.builder.add_mark(self.content[self.position : stop], kind)
+    def _ends_kind(self) -> bool:
+        """Whether the line is the one that says what kind a quotation is of ("[!NOTE]")."""
+        return _KIND.fullmatch("".join(self.builder.characters)) is not None
+
+    def _mark(self, stop: int, kind: Literal["open", "close", "whole"], is_word: bool = False) -> None:
+        self.builder.add_mark(self.places[self.position], self.places[stop - 1] + 1, kind, is_word)
         self.position = stop
+
+    def _end_of_kept(self, name: str, remaining: Iterator[Any], position: int) -> int:
+        """Behind the end of an HTML element in which nothing is translated, whose first tag ends at `position`."""
+        tag = re.compile(rf"<(/?){re.escape(name)}\b", re.IGNORECASE)
+        depth = 1
+        for token in remaining:
+            if token.type != "html_inline":
+                continue
+            position = self._behind(token.content, position)
+            if match := tag.match(token.content):
+                depth += -1 if match[1] else int(not token.content.endswith("/>"))
+            if depth == 0:
+                return position
+        return len(self.content)
 
     def _end_of(self, token: Any) -> int:
         """Where a part that is no text ends."""
@@ -197,7 +250,9 @@ class _InlineReader:
         return position
 
 
-def _kind(token: Any) -> str:
+def _kind(token: Any) -> Literal["open", "close", "whole"]:
     if token.type in ("code_inline", "image"):
+        return "whole"
+    if token.type == "html_inline" and not token.content.startswith("</") and is_empty_element(token.content):
         return "whole"
     return "close" if token.nesting < 0 or token.content.startswith("</") else "open"
