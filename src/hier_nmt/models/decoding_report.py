@@ -53,6 +53,13 @@ class DecodingStatistics:
         for count in fields(self):
             setattr(self, count.name, getattr(self, count.name) + getattr(other, count.name))
 
+    def protection(self) -> list[str]:
+        """What was kept of what is not language, in a line if there was any."""
+        if not self.num_protected:
+            return []
+        again = f"; {self.num_altered} sentences decoded again for them" if self.num_altered else ""
+        return [f"{self.num_protected} placeholders, tags and addresses, each kept{again}"]
+
     def problems(self) -> list[str]:
         """What a reader of the translation must know: one line for each kind of problem that happened."""
         told = {

@@ -4,13 +4,12 @@
 
 import html
 import re
-from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from html.parser import HTMLParser
 from typing import Literal, NamedTuple
 
 from .document_layout import TextRun
-from .protected_spans import OBJECT, ProtectedSpan, masked, template_spans
+from .protected_spans import OBJECT, masked, template_spans
 from .run_builder import RunBuilder
 
 # Elements inside of sentences; every other one begins and ends paragraphs.
@@ -118,7 +117,7 @@ def html_runs(source: str) -> list[TextRun]:
         raw = source[token.start : raw_stop]
         if token.kind == "text" and not token.is_kept:
             if token.name:
-                _add_text(builder, source, token.start, token.start + len(token.name), templates)
+                builder.add_source(token.start, token.start + len(token.name), templates)
             else:
                 builder.add(html.unescape(raw), token.start, raw_stop)
         elif token.is_kept:
@@ -132,18 +131,6 @@ def html_runs(source: str) -> list[TextRun]:
             builder = RunBuilder(source)
     runs.append(builder.run(_escape))
     return [run for run in runs if run.text.replace(OBJECT, "").strip()]
-
-
-def _add_text(builder: RunBuilder, source: str, start: int, stop: int, templates: Sequence[ProtectedSpan]) -> None:
-    """Adds the text [start, stop) of the source, in which code of templates is markup."""
-    index = bisect_left(templates, (start,))
-    while index < len(templates) and templates[index].stop <= stop:
-        template = templates[index]
-        builder.add(source[start : template.start], start, template.start)
-        builder.add_mark(template.start, template.stop, "whole", is_word=template.kind == "word")
-        start = template.stop
-        index += 1
-    builder.add(source[start:stop], start, stop)
 
 
 def kept_element(tag: str) -> str | None:

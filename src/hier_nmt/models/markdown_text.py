@@ -3,6 +3,7 @@
 """The text in Markdown, found without changing anything around it."""
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
@@ -20,11 +21,14 @@ except ImportError:
 _NEWLINE = re.compile(r"\r\n?|\n")
 _FRONT_MATTER = re.compile(r"---[ \t]*(?:\r\n?|\n).*?(?:\r\n?|\n)(?:---|\.\.\.)[ \t]*(?:\r\n?|\n|$)", re.DOTALL)
 _MARKUP = "*_`[]<\\"
-_NOT_COMMONMARK = re.compile(
+_FORMULA = re.compile(
     r"\$\$[^$]{1,1000}?\$\$|(?<![\w$\\])\$(?=\S)[^$\n]{0,300}?(?<=\S)\$(?![\w$])|\\\([^\n]{1,300}?\\\)"
-    r"|\[\^[^\[\]\s]{1,60}\]|\[![A-Za-z]{1,20}\][+-]?|\{[#.:][^{}\n]{1,200}\}"
 )
-_KIND = re.compile(r"\[![A-Za-z]{1,20}\][+-]?[ ]?")
+_OTHERS = re.compile(
+    r"\[\^[^\[\]\s]{1,60}\]|\[![A-Za-z]{1,20}\][+-]?|\{[#.:][^{}\n]{1,200}\}"
+    # The first and last lines of admonitions.
+    r"|(?<![^\s>]):{3,}[^\n]*|(?<![^\s>])[!?]{3}\+?[ ][\w-]+"
+)
 _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 
 
@@ -45,8 +49,8 @@ def markdown_runs(source: str) -> list[TextRun]:
     front = _FRONT_MATTER.match(source)
     start = front.end() if front else 0
     # The parser, too, takes a NUL for the replacement character.
-    original = source[start:].replace("\0", "\ufffd")
-    text = masked(original, _code_of_others(original))
+    code = _code_of_others(source[start:], start)
+    text = masked(source, code)[start:].replace("\0", "\ufffd")
     parser = markdown_it.MarkdownIt("commonmark").enable(["table", "strikethrough"]).disable("text_join")
     lines = [0, *(match.end() for match in _NEWLINE.finditer(text)), len(text)]
     runs = []
@@ -59,7 +63,7 @@ def markdown_runs(source: str) -> list[TextRun]:
         if not places:
             continue
         position = places[-1]
-        run = _run(token, source, original, [start + place for place in places], start)
+        run = _run(token, source, code, [start + place for place in places])
         if run is not None and run.text.replace(OBJECT, "").strip():
             runs.append(run)
     return runs
@@ -88,23 +92,21 @@ def _places(content: str, text: str, lines: Sequence[int], position: int) -> lis
     return places
 
 
-def _code_of_others(text: str) -> list[ProtectedSpan]:
-    """What is not CommonMark, and must not be read as if it were: templates, formulas, footnotes, attributes, kinds of
-    quotations."""
-    templates = template_spans(text)
-    inside = {position for span in templates for position in (span.start, span.stop - 1)}
-    others = (match.span() for match in _NOT_COMMONMARK.finditer(text))
-    found = [ProtectedSpan(*span, "other") for span in others if not inside.intersection(range(*span))]
+def _code_of_others(text: str, offset: int) -> list[ProtectedSpan]:
+    """What is not CommonMark, and must not be read as if it were: templates, formulas, footnotes, attributes, and the
+    lines that open and close admonitions. Their places are counted from `offset` on."""
+    formulas = [ProtectedSpan(*match.span(), "word") for match in _FORMULA.finditer(text)]
+    others = [ProtectedSpan(*match.span(), "other") for match in _OTHERS.finditer(text)]
     spans: list[ProtectedSpan] = []
-    for span in sorted([*templates, *found]):
-        if not spans or span.start >= spans[-1].stop:
-            spans.append(span)
+    # Of those that overlap, the first; of those that begin together, the longest.
+    for span in sorted([*template_spans(text), *formulas, *others], key=lambda span: (span.start, -span.stop)):
+        if not spans or span.start + offset >= spans[-1].stop:
+            spans.append(ProtectedSpan(span.start + offset, span.stop + offset, span.kind))
     return spans
 
 
-def _run(block: Any, source: str, original: str, places: Sequence[int], offset: int) -> TextRun | None:
-    """The run of a paragraph. `original` is what was parsed, from `offset` of the source on, before it was masked."""
-    reader = _InlineReader(block.content, places, source, original, offset)
+def _run(block: Any, source: str, code: Sequence[ProtectedSpan], places: Sequence[int]) -> TextRun | None:
+    reader = _InlineReader(block.content, places, source, code)
     try:
         reader.read(block.children or [])
     except _Lost:
@@ -118,9 +120,8 @@ def _run(block: Any, source: str, original: str, places: Sequence[int], offset: 
 class _InlineReader:
     """Finds the parts of a paragraph, as the parser names them, one behind the other in its content."""
 
-    def __init__(self, content: str, places: Sequence[int], source: str, original: str, offset: int) -> None:
-        self.content, self.places = content, places
-        self.original, self.offset = original, offset
+    def __init__(self, content: str, places: Sequence[int], source: str, code: Sequence[ProtectedSpan]) -> None:
+        self.content, self.places, self.code = content, places, code
         self.position = 0
         self.builder = RunBuilder(source)
         self.escaped: set[str] = set()
@@ -159,9 +160,9 @@ class _InlineReader:
             raise _Lost
         stop = start + len(written)
         if written == text:
-            # As it was before it was masked.
-            text = "".join(self.original[place - self.offset] for place in self.places[start:stop])
-        self.builder.add(text, self.places[start], self.places[stop - 1] + 1)
+            self.builder.add_source(self.places[start], self.places[stop - 1] + 1, self.code)
+        else:
+            self.builder.add(text, self.places[start], self.places[stop - 1] + 1)
         self.position = stop
 
     def _line_end(self, is_hard: bool) -> None:
@@ -169,15 +170,29 @@ class _InlineReader:
         if self.content[self.position : stop].strip(" \t\\\n"):
             raise _Lost
         place = self.places[stop - 1]
-        if is_hard or self._ends_kind():
+        if is_hard or self._is_beside_code(self.position, stop):
             self.builder.add_break(place, place + 1)
         else:
             self.builder.add(" ", place, place + 1)
         self.position = stop
 
-    def _ends_kind(self) -> bool:
-        """Whether the line is the one that says what kind a quotation is of ("[!NOTE]")."""
-        return _KIND.fullmatch("".join(self.builder.characters)) is not None
+    def _is_beside_code(self, start: int, stop: int) -> bool:
+        """Whether one of the lines before and behind a line end has nothing but code in it, and stays alone."""
+        before = self.content.rfind("\n", 0, start) + 1
+        behind = self.content.find("\n", stop)
+        lines = [(before, start), (stop, len(self.content) if behind < 0 else behind)]
+        return any(self._is_code(self.places[first], self.places[last]) for first, last in lines)
+
+    def _is_code(self, start: int, stop: int) -> bool:
+        source = self.builder.source
+        position = start
+        rest = ""
+        for span in self.code[bisect_right(self.code, start, key=lambda span: span.stop) :]:
+            if span.start >= stop:
+                break
+            rest += source[position : span.start]
+            position = span.stop
+        return position > start and not (rest + source[position:stop]).strip()
 
     def _mark(self, stop: int, kind: Literal["open", "close", "whole"], is_word: bool = False) -> None:
         self.builder.add_mark(self.places[self.position], self.places[stop - 1] + 1, kind, is_word)

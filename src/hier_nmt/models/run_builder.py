@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Collects the text of a paragraph with markup, and what the markup in it is to the sentence."""
 
-from collections.abc import Callable
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
 from .document_layout import TextRun
 from .placed_marks import Mark
-from .protected_spans import LINE_BREAK, OBJECT
+from .protected_spans import LINE_BREAK, OBJECT, ProtectedSpan
 
 _WHITE_SPACE = " \t\n\r\f\v"
 # Behind these white space adds nothing.
@@ -76,6 +77,22 @@ class RunBuilder:
                 if self.characters[-1] in _ENDS if self.characters else not self.keeps_edges:
                     continue
             self._append(character, start + index if is_literal else start, start + index + 1 if is_literal else stop)
+
+    def add_source(self, start: int, stop: int, code: Sequence[ProtectedSpan]) -> None:
+        """Adds [start, stop) of the document as text, but for the code in it, which is markup.
+
+        Args:
+            start, stop: places in the document.
+            code: spans of the document, in order; of kind "word" if they may stand in the place of a word.
+        """
+        index = bisect_right(code, start, key=lambda span: span.stop)
+        while index < len(code) and code[index].start < stop:
+            first, last = max(start, code[index].start), min(stop, code[index].stop)
+            self.add(self.source[start:first], start, first)
+            self.add_mark(first, last, "whole", is_word=code[index].kind == "word")
+            start = last
+            index += 1
+        self.add(self.source[start:stop], start, stop)
 
     def add_break(self, start: int, stop: int, character: str = "\n") -> None:
         """Adds the end of a line that counts."""

@@ -85,10 +85,12 @@ def replace_sentences(segments: Iterable[Segment], translations: Iterable[str], 
     """
     remaining = iter(translations)
     parts: list[str] = []
+    is_behind_text = False
     for segment in segments:
-        if segment.is_sentence and parts and parts[-1] and not parts[-1][-1].isspace():
+        if segment.is_sentence and is_behind_text:
             parts.append(joiner)
         parts.append(next(remaining) if segment.is_sentence else segment.text)
+        is_behind_text = segment.is_sentence and not parts[-1][-1:].isspace() and bool(parts[-1])
     return "".join(parts)
 
 
