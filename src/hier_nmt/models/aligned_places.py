@@ -97,6 +97,11 @@ class AlignedText:
         return left_place + (right_place - left_place) * (position - left) / max(1, right - left)
 
 
+def has_word(text: str) -> bool:
+    """Whether there is a word in it, and not only punctuation."""
+    return _WORD.search(text) is not None
+
+
 def _same_tokens(
     source: str, text: str, source_spans: Sequence[tuple[int, int]], text_spans: Sequence[tuple[int, int]]
 ) -> list[tuple[int, int]]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-from .aligned_places import AlignedText
+from .aligned_places import AlignedText, has_word
 
 # What follows a mark without a space before it.
 CLOSING_PUNCTUATION = ".,;:!?)]}"
@@ -40,7 +40,7 @@ class Mark(NamedTuple):
             return touches_left or not touches_right
         if self.space_before:
             return not self.space_behind and following in CLOSING_PUNCTUATION
-        return not self.parts_words and (self.space_behind or (touches_left and not touches_right))
+        return self.space_behind or (touches_left and not touches_right)
 
 
 @dataclass
@@ -105,8 +105,10 @@ class _Placement:
         """Notes for each pair how many words of the translation it must be around, and returns the sum."""
         for node in nodes:
             inner = self._count_words(node.inside)
-            is_filled = node.is_pair and bool(self.source[node.start : node.stop].strip())
-            node.num_words = max(inner, int(is_filled and not self.aligned.has_between(node.start, node.stop)))
+            text = self.source[node.start : node.stop] if node.is_pair else ""
+            # Punctuation may be in the translation, too.
+            is_there = not has_word(text) and self.aligned.has_between(node.start, node.stop)
+            node.num_words = max(inner, int(bool(text.strip()) and not is_there))
         return sum(node.num_words for node in nodes)
 
     def _place(self, nodes: Sequence[_Node], first: int, last: int) -> None:
@@ -142,7 +144,10 @@ class _Placement:
         if index is None:
             return low
         mark = self.marks[index]
-        gap, place = self.aligned.place_of(mark.position, mark.stands_behind(self.source), low, high)
+        if mark.parts_words and max(low, 1) <= min(high, self.aligned.num_words - 1):
+            low, high = max(low, 1), min(high, self.aligned.num_words - 1)
+        stands_behind = mark.parts_words or mark.stands_behind(self.source)
+        gap, place = self.aligned.place_of(mark.position, stands_behind, low, high)
         self.found.append((place, index))
         return gap
 

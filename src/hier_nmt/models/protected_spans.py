@@ -65,11 +65,12 @@ _WORDS = (
     r"|\$\$[^$\n]{1,500}\$\$|(?<![\w$\\])\$(?=\S)[^$\n]{0,300}?[\\^_={}][^$\n]{0,300}?(?<=\S)\$(?![\d$])"
     r"|(?<![\w$\\])\$[A-Za-z]\$(?![\w$])|\\\([^\n]{1,300}?\\\)"
     rf"|\$\({_NAME}\)|(?<![\w$])\$[A-Za-z_]\w{{0,100}}\$|(?<![\w$])\$[a-z_]\w{{2,100}}"
-    # Dates, and printf without the space flag.
+    # Variables of Symfony and Windows, dates, and printf without the space flag.
+    r"|(?<![\w%])%[A-Za-z_][\w.-]{1,100}%(?![\w%])"
     r"|(?<![\w%])%-?[A-Za-z](?:[^\w\s%]?%-?[A-Za-z]){1,10}"
     r"|(?<!\d)(?<!\d[ \u00a0\u202f])%(?:\d{1,2}\$|\([\w.-]{1,100}\)|<[\w.]{1,100}>)?"
     r"[-+#0']{0,5}(?:\d{1,3}|\*)?(?:\.(?:\d{1,3}|\*))?(?:hh|h|ll|l|L|q|j|z|t)?(?!age)[diouxXeEfFgGaAcCsSpn@]"
-    r"|(?<![\w%])%[A-Za-z_][\w.-]{0,100}%(?!\w)|(?<![\w%])%L?\d{1,2}(?![\w$])"
+    r"|(?<![\w%])%L?\d{1,2}(?![\w$])"
     # Braces around nothing, a number or a name, and what format it has.
     rf"|\{{(?:\d{{1,3}}|{_NAME})?(?:![rsa])?(?::[^{{}}\s]{{0,40}}|,-?\d{{1,3}}(?::[^{{}}\s]{{0,40}})?"
     r"|\s*,\s*(?:number|date|time|spellout|ordinal|duration)\s*(?:,[^{}\n]{0,60})?)?\}"
