@@ -123,7 +123,7 @@ def html_runs(source: str) -> list[TextRun]:
         elif token.is_kept:
             builder.add_mark(token.start, raw_stop, "whole", is_word=True)
         elif token.kind == "other" or token.name in ("img", "wbr"):
-            builder.add_mark(token.start, raw_stop, "whole")
+            builder.add_mark(token.start, raw_stop, "whole", parts_words=token.name == "img")
         elif token.name in _INLINE:
             builder.add_mark(token.start, raw_stop, "open" if token.kind == "start" else "close")
         else:

@@ -296,7 +296,7 @@ class _Translation:
         return [
             {"source": slot.with_objects(source), "translation": slot.with_objects(translation), "paragraph": index}
             for index, paragraph in enumerate(pairs)
-            for source, translation, slot in zip(*paragraph, slots)
+            for source, translation, slot in zip(*paragraph, slots, strict=False)
         ]
 
 

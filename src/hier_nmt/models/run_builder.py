@@ -22,6 +22,7 @@ class _Markup:
 
     Attributes:
         is_word: it may stand in the place of a word.
+        parts_words: it is seen, so what it stands between are two words.
         touches: it has text inside that is not in the text, and belongs to the word before it ("CO<sub>2</sub>").
         space_behind: white space follows that need not be in the text, because there is some before the markup.
     """
@@ -31,6 +32,7 @@ class _Markup:
     stop: int
     kind: Literal["open", "close", "whole"]
     is_word: bool = False
+    parts_words: bool = False
     touches: bool = False
     space_behind: bool = False
 
@@ -89,7 +91,7 @@ class RunBuilder:
         while index < len(code) and code[index].start < stop:
             first, last = max(start, code[index].start), min(stop, code[index].stop)
             self.add(self.source[start:first], start, first)
-            self.add_mark(first, last, "whole", is_word=code[index].kind == "word")
+            self.add_mark(first, last, "whole", is_word=code[index].kind == "word", parts_words=True)
             start = last
             index += 1
         self.add(self.source[start:stop], start, stop)
@@ -98,9 +100,23 @@ class RunBuilder:
         """Adds the end of a line that counts."""
         self._append(character, start, stop)
 
-    def add_mark(self, start: int, stop: int, kind: Literal["open", "close", "whole"], is_word: bool = False) -> None:
-        """Adds markup, written as [start, stop) of the document, at the end of the text so far."""
-        self.markup.append(_Markup(len(self.characters), start, stop, kind, is_word))
+    def add_mark(
+        self,
+        start: int,
+        stop: int,
+        kind: Literal["open", "close", "whole"],
+        is_word: bool = False,
+        parts_words: bool = False,
+    ) -> None:
+        """Adds markup, written as [start, stop) of the document, at the end of the text so far.
+
+        Args:
+            start, stop: places in the document.
+            kind: an opening or a closing tag, or what stands for itself.
+            is_word: it may stand in the place of a word.
+            parts_words: it is seen, so what it stands between are two words.
+        """
+        self.markup.append(_Markup(len(self.characters), start, stop, kind, is_word, parts_words or is_word))
         if kind == "close":
             self._join_pair()
         if len(self.markup) > 1:
@@ -120,8 +136,7 @@ class RunBuilder:
         inner = self.markup[first:]
         # Between words an empty element is a place that a program fills.
         is_word = any(one.is_word for one in inner) or (not inside and opening.position > 0)
-        joined = replace(opening, stop=inner[-1].stop, kind="whole", is_word=is_word, touches=bool(inside))
-        self.markup[first:] = [joined]
+        self.markup[first:] = [_joined(inner, is_word, bool(inside))]
         del self.characters[opening.position :], self.starts[opening.position :], self.stops[opening.position :]
 
     def _is_touching_number(self, position: int) -> bool:
@@ -133,8 +148,7 @@ class RunBuilder:
         """Makes one of the last two pieces of markup if both stand for themselves and nothing is between them."""
         before, last = self.markup[-2:]
         if before.kind == last.kind == "whole" and before.position == last.position and before.stop == last.start:
-            is_word, touches = before.is_word or last.is_word, before.touches or last.touches
-            self.markup[-2:] = [replace(before, stop=last.stop, is_word=is_word, touches=touches)]
+            self.markup[-2:] = [_joined((before, last), before.is_word or last.is_word, before.touches or last.touches)]
 
     def _note_space(self) -> None:
         if self.markup and self.markup[-1].position == len(self.characters):
@@ -162,12 +176,18 @@ class RunBuilder:
                 if one.space_behind and text[last : last + 1] != " ":
                     built._append(" ", one.stop, one.stop + 1)
             else:
-                space_before = one.kind == "whole" and text[max(0, first - 1) : first] == " "
-                raw = self.source[one.start : one.stop]
-                space_behind = one.kind == "whole" and one.space_behind
-                marks.append(Mark(len(built.characters), raw, one.kind, space_before, space_behind))
+                parts_words = one.parts_words and _is_inside_word(text, first)
+                if parts_words:
+                    built._append(" ", one.start, one.start)
+                marks.append(self._mark(one, text, len(built.characters), parts_words))
         built._copy(self, position, len(text))
         return TextRun("".join(built.characters), built.starts, built.stops, tuple(marks), escape)
+
+    def _mark(self, one: _Markup, text: str, position: int, parts_words: bool) -> Mark:
+        is_whole = one.kind == "whole"
+        space_before = is_whole and text[max(0, one.position - 1) : one.position] == " "
+        raw = self.source[one.start : one.stop]
+        return Mark(position, raw, one.kind, space_before, is_whole and one.space_behind, parts_words)
 
     def _objects(self, text: str) -> tuple[list[_Object], list[_Markup]]:
         """What stands in the place of words, and the other markup."""
@@ -177,7 +197,7 @@ class RunBuilder:
             before, behind = text[max(0, one.position - 1) : one.position], text[one.position : one.position + 1]
             if objects and one.position <= objects[-1].last and one.touches and one.start > objects[-1].start:
                 objects[-1] = objects[-1]._replace(stop=max(objects[-1].stop, one.stop), space_behind=one.space_behind)
-            elif one.touches and before.isalnum() and behind.isalnum() and self._is_alone_in_word(text, one.position):
+            elif one.touches and _is_inside_word(text, one.position) and self._is_alone_in_word(text, one.position):
                 first, last = _word_around(text, one.position)
                 objects.append(_Object(first, last, self.starts[first], self.stops[last - 1], False))
             elif one.is_word and _stands_alone(before, " " if one.space_behind else behind):
@@ -195,6 +215,16 @@ class RunBuilder:
         self.characters += other.characters[start:stop]
         self.starts += other.starts[start:stop]
         self.stops += other.stops[start:stop]
+
+
+def _joined(markup: Sequence[_Markup], is_word: bool, touches: bool) -> _Markup:
+    """One piece of markup that stands for itself, out of neighbours."""
+    parts_words = any(one.parts_words for one in markup)
+    return _Markup(markup[0].position, markup[0].start, markup[-1].stop, "whole", is_word, parts_words, touches)
+
+
+def _is_inside_word(text: str, position: int) -> bool:
+    return text[max(0, position - 1) : position].isalnum() and text[position : position + 1].isalnum()
 
 
 def _word_around(text: str, position: int) -> tuple[int, int]:
