@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A translation model that tests can foresee: every word, a single letter, becomes the capital letter."""
+"""A translation model that tests can foresee: every word becomes the same in capital letters."""
 
 from collections.abc import Callable, Sequence
 from types import SimpleNamespace
@@ -19,9 +19,14 @@ ENDLESS = "Z"
 Sentences = list[list[str]]
 
 
-def word_tokenizer() -> TokenizersBackend:
-    """A tokenizer whose words are single letters and punctuation; decoding puts a space between any two."""
+def word_tokenizer(more_words: Sequence[str] = ()) -> TokenizersBackend:
+    """A tokenizer whose words are single letters, punctuation and further words; decoding puts a space between any two.
+
+    Args:
+        more_words: which it knows also in capital letters.
+    """
     words = [*SPECIAL_TOKENS, *LETTERS, *LETTERS.upper(), *".,!<>", "sep"]
+    words += sorted({*more_words, *(word.upper() for word in more_words)} - set(words))
     tokenizer = Tokenizer(WordLevel({word: index for index, word in enumerate(words)}, unk_token="<unk>"))
     tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
     return TokenizersBackend(
@@ -58,6 +63,7 @@ class WordTranslator(torch.nn.Module):
             A sentence with the word `ENDLESS` makes it go on for ever.
         alone: the same for a sentence decoded alone.
         forced_word: what it says instead of nothing, if it is not allowed to say nothing.
+        more_words: words of several letters or digits that it knows.
         config: entries of the configuration.
     """
 
@@ -66,10 +72,12 @@ class WordTranslator(torch.nn.Module):
         in_window: Callable[[Sentences], Sentences] = faithful,
         alone: Callable[[Sentences], Sentences] = faithful,
         forced_word: str = "X",
+        more_words: Sequence[str] = (),
         **config: Any,
     ) -> None:
         super().__init__()
-        self.tokenizer = word_tokenizer()
+        self.tokenizer = word_tokenizer(more_words)
+        self.more_words = set(more_words)
         self.in_window, self.alone, self.forced_word = in_window, alone, forced_word
         limits = {"window_sentences": 1, "max_source_tokens": 64, "max_target_tokens": 64}
         self.config = SimpleNamespace(**(limits | config), name_or_path="")
@@ -126,7 +134,7 @@ class WordTranslator(torch.nn.Module):
             if word in ("<sep>", "<par>"):
                 sentences.append([])
             else:
-                sentences[-1].append(word.upper() if len(word) == 1 else word)
+                sentences[-1].append(word.upper() if len(word) == 1 or word in self.more_words else word)
         is_window = len(sentences) > 1
         if self.prefixes[-1]:
             sentences = sentences[-1:]

@@ -33,6 +33,7 @@ from hier_nmt.evaluation.translate_files import (
     translate_file,
     translate_markup,
 )
+from hier_nmt.models.decoding_report import DecodingStatistics
 from hier_nmt.models.document_translation import STRATEGIES
 from hier_nmt.models.text_segmentation import segment_text, sentences_by_paragraph
 
@@ -72,7 +73,9 @@ def translate(options: argparse.Namespace) -> list[TranslatedSentence]:
     pipe = load_pipeline(options.model, options.device)
     source, target = languages_of(pipe.model, options.source_language, options.target_language)
     output = options.output or (None if kind == "text" else output_path(options.file, source, target))
+    statistics = DecodingStatistics()
     how = {
+        "statistics": statistics,
         "strategy": options.strategy,
         "batch_size": options.batch_size,
         "num_beams": options.beams,
@@ -102,6 +105,8 @@ def translate(options: argparse.Namespace) -> list[TranslatedSentence]:
         if output is not None and partial is not None:
             write_document_file(output, file, content)
             partial.unlink()
+    for line in statistics.protection():
+        print(line, file=sys.stderr)
     if output is not None:
         print(f"written to {output}", file=sys.stderr)
     if options.form == "translation":

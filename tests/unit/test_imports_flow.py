@@ -36,7 +36,13 @@ MAY_IMPORT = {
 MODELS_MODULES_WITHOUT_MODEL = {
     "models.document_windows",
     "models.document_structure",
+    "models.aligned_places",
+    "models.document_layout",
+    "models.kept_spans",
+    "models.kept_text",
     "models.placed_marks",
+    "models.protected_spans",
+    "models.run_builder",
     "models.text_segmentation",
 }
 # Packages that are imported under another name than they are installed by.

@@ -15,6 +15,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase, pipeline
 from transformers.utils import logging
 
 from ..data.formats.document_file import DocumentFile, Unit
+from ..models.decoding_report import DecodingStatistics
 from ..models.long_sentences import sentence_joiner
 from ..models.pipeline_inputs import TEXT_FORMATS
 from ..models.text_segmentation import Segment, replace_sentences, segment_text
@@ -140,19 +141,24 @@ def markup_format_of(path: str | Path) -> str | None:
     return _MARKUP_ENDINGS.get(Path(path).suffix.lower())
 
 
-def translate_markup(pipe: Any, text: str, text_format: str, **options: Any) -> tuple[bytes, list[TranslatedSentence]]:
+def translate_markup(
+    pipe: Any, text: str, text_format: str, statistics: DecodingStatistics | None = None, **options: Any
+) -> tuple[bytes, list[TranslatedSentence]]:
     """A translated page, and its sentences. Tags, attributes, code and link targets stay as they are.
 
     Args:
         pipe: a translation pipeline.
         text: the page.
         text_format: one of `MARKUP_FORMATS`.
+        statistics: the counts of what happened are added to it.
         options: of the pipeline.
 
     Raises:
         ImportError: a package for the format is not installed.
     """
-    (result,) = pipe(text, text_format=text_format, return_sentences=True, **options)
+    (result,) = pipe(text, text_format=text_format, return_sentences=True, return_details=True, **options)
+    if statistics is not None:
+        statistics.add(DecodingStatistics(**result["details"]["counts"]))
     sentences = [TranslatedSentence(**sentence) for sentence in result["sentences"]]
     return result["translation_text"].encode("utf-8", "replace"), sentences
 

@@ -13,7 +13,8 @@ Four strategies turn sentences into decoder runs:
 
 The decoder is not trusted: a translated window with the wrong number of separators, without an end, or with an empty
 sentence is thrown away for that sentence, which is then decoded again alone; so is a translation that runs in circles,
-with the repetition forbidden. What happened is counted, and told of each sentence.
+with the repetition forbidden, and one that lacks a placeholder or has it twice, with the placeholders taken out. What
+happened is counted, and told of each sentence.
 
 Dimensions: B batch, S source tokens, T target tokens.
 """
@@ -29,6 +30,7 @@ from .document_windows import Window, fit_window
 from .long_sentences import sentence_joiner, split_long_sentence
 from .translation_vocabulary import TranslationVocabulary
 from .working_documents import (
+    ALTERED,
     EMPTY,
     LOOP,
     Job,
@@ -317,8 +319,12 @@ class DocumentTranslator:
             self._decode_alone(others, report, retry=True)
         loops = [(document, index) for document, index, reason in failed if reason == LOOP]
         outputs = self._run_alone(loops, self.vocabulary.alone_ends(retry=True, no_loops=True), report)
+        altered = []
         for (document, index), output in zip(loops, outputs, strict=True):
-            document.accept_better(index, output, self.vocabulary)
+            if document.accept_better(index, output, self.vocabulary) is not None:
+                altered.append(Retry(document, index, ALTERED))
+        if altered:
+            self._decode_again(altered)
 
     def _run_alone(self, places: list[Place], ends: Ends, report: bool) -> list[Output]:
         requests = [self._request(document.alone_ids(index)) for document, index in places]

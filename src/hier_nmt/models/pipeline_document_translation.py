@@ -80,7 +80,7 @@ class DocumentTranslationPipeline(Pipeline):
         window_sentences: K, the sentences of a window; default: the one the model was trained with.
         source_language: language of the text, for cutting it into sentences; default: the model's, else English.
         text_format: `plain`, `html` or `markdown`. Tags, attributes, code and link targets stay as they are; tags in a
-            sentence stand at the border of words that is as far into the translation. Markdown needs markdown-it-py.
+            sentence stand at a border of words, see `placed_marks`. Markdown needs markdown-it-py.
         return_sentences: adds `"sentences"`: a list of `{"source", "translation", "paragraph"}`.
         return_details: adds `"details"`: the counts of what happened, and the sentences that were copied, cut, split or
             decoded again, with the reasons; see `decoding_report.details`.
@@ -293,11 +293,12 @@ class _Translation:
 
     def sentences(self) -> list[dict[str, Any]]:
         """Each sentence with its translation and the index of its paragraph."""
+        slots = iter(self.prepared.layout.slots)
         pairs = zip(self.prepared.source.paragraphs, self.translated.paragraphs, strict=True)
         return [
-            {"source": source, "translation": translation, "paragraph": index}
+            {"source": slot.with_objects(source), "translation": slot.with_objects(translation), "paragraph": index}
             for index, paragraph in enumerate(pairs)
-            for source, translation in zip(*paragraph, strict=True)
+            for source, translation, slot in zip(*paragraph, slots, strict=False)
         ]
 
 

@@ -4,12 +4,21 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 
 from transformers import PreTrainedTokenizerBase
 
 from .batched_generation import Ends
 from .document_windows import join_window
-from .kept_text import Characters, candidates, for_tokenizer, num_letters, unknown_characters, without_surrogates
+from .kept_text import (
+    STAND_INS,
+    Characters,
+    candidates,
+    for_tokenizer,
+    num_letters,
+    unknown_characters,
+    without_surrogates,
+)
 from .repetition import REPEATED_NGRAM_SIZE
 
 # How a vocabulary with byte fallback names the bytes of what it does not know.
@@ -60,6 +69,16 @@ class TranslationVocabulary:
             tokens = self._tokens(ids)
             self._is_known[character] = any(token.strip("▁ ") for token in tokens)
         return unknown_characters(character for character in found if not self._is_known[character])
+
+    @cached_property
+    def stand_ins(self) -> list[str]:
+        """The numbers that can stand for a placeholder: those that both tokenizers can write."""
+        rows = [self._encode(STAND_INS, tokenizer) for tokenizer in (self.source, self.target)]
+        texts = [
+            [str(tokenizer.decode(ids, skip_special_tokens=True)).replace(" ", "") for ids in side]
+            for tokenizer, side in zip((self.source, self.target), rows, strict=True)
+        ]
+        return [number for number, *written in zip(STAND_INS, *texts, strict=True) if written == [number, number]]
 
     def num_known_letters(self, ids: Sequence[int]) -> int:
         """How many letters of a source text its known tokens stand for; of tokens that are bytes, at least as many."""

@@ -229,7 +229,7 @@ def test_nothing_to_translate_runs_no_model(strategy) -> None:
 def test_user_text_that_looks_like_a_separator_is_text(strategy) -> None:
     model = WordTranslator(window_sentences=2)
     translated = translate(model, [SourceDocument([["a <sep> b.", "c."]])], strategy=strategy)
-    assert texts(translated) == [[["A < sep > B .", "C ."]]]
+    assert texts(translated) == [[["A <sep> B .", "C ."]]]
     assert total(translated).num_fallbacks == 0
 
 

@@ -44,7 +44,7 @@ def test_what_stands_around_a_sentence_is_not_for_the_model(text, before, core, 
         ("I ❤\ufe0f Paris", "I Paris", "Moi Paris", "Moi ❤\ufe0f Paris"),
         ("See https://a.b/c?d=e&f, please.", "See, please.", "Voir, merci.", "Voir https://a.b/c?d=e&f, merci."),
         ("Write to a.b@c.org now", "Write to now", "Écrire à maintenant", "Écrire à a.b@c.org maintenant"),
-        ("a→b", "ab", "AB", "→AB"),
+        ("a→b", "a b", "A B", "A→B"),
     ],
 )
 def test_addresses_and_symbols_inside_come_back_between_words(text, core, translation, expected) -> None:

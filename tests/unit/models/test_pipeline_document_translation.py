@@ -208,7 +208,7 @@ def test_5000_words_in_one_line_without_a_full_stop_are_translated_in_full(caplo
 
 
 def test_user_text_with_separators_stays_text() -> None:
-    assert translator()("A <sep> b! C!")[0]["translation_text"] == "A < sep > B ! C !"
+    assert translator()("A <sep> b! C!")[0]["translation_text"] == "A <sep> B ! C !"
 
 
 @pytest.mark.parametrize("wrong", [None, 5, 3.5, b"A!", object()])

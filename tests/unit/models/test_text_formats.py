@@ -60,6 +60,91 @@ def test_html_is_translated_between_its_tags(source, expected) -> None:
     assert html(source) == expected
 
 
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        # What stands for itself keeps its spaces, between words and beside punctuation.
+        ("a <code>b</code>, c", "A <code>b</code> , C"),
+        ("d <span id=n></span>, b c", "D <span id=n></span> , B C"),
+        ("a <img src=b> c <img src=d>", "A <img src=b> C <img src=d>"),
+        ("<i class=b></i> a c", "<i class=b></i> A C"),
+        ("a <kbd>b</kbd>+<kbd>c</kbd> d", "A <kbd>b</kbd>+<kbd>c</kbd> D"),
+        ("a <b><code>b</code></b> c", "A <b><code>b</code></b> C"),
+        # Empty stays empty and touches what it touched.
+        ("a b<a name=c></a> d", "A B<a name=c></a> D"),
+        ("a <a name=c></a>b d", "A <a name=c></a>B D"),
+        ("a b<!-- c --> d", "A B<!-- c --> D"),
+        # Filled stays filled, and what belongs to a word stays there.
+        ("<b>a</b> b<sup>1</sup> c", "<b>A</b> B<sup>1</sup> C"),
+        ("a H<sub>2</sub>O b C<sub>6</sub>H<sub>12</sub>", "A H<sub>2</sub>O B C<sub>6</sub>H<sub>12</sub>"),
+        ("a<img src=b>c", "A<img src=b>C"),
+        ("a<code>b</code>c d", "A<code>b</code>C D"),
+        # Protection, in every way that HTML has.
+        ("a <span translate='NO'>B b</span> c", "A <span translate='NO'>B b</span> C"),
+        ("a <b class='x notranslate y'>B <i>b</i></b>! c", "A <b class='x notranslate y'>B <i>b</i></b> ! C"),
+        ("a <samp>b</samp> c <var>d</var> e", "A <samp>b</samp> C <var>d</var> E"),
+        # Code of template languages, with whatever is in it.
+        ("a {{ b < c }} d", "A {{ b < c }} D"),
+        ("a <%= b > '</p>' %> c", "A <%= b > '</p>' %> C"),
+        ("<p>{% if a %}b c{% else %}d{% endif %}</p>", "<p>{% if a %}B C{% else %}D{% endif %}</p>"),
+        ("<p><?php if ($a > 1): ?>b c<?php endif ?></p>", "<p><?php if ($a > 1): ?>B C<?php endif ?></p>"),
+        ("a {{ b\n c }} d", "A {{ b\n c }} D"),
+        ("a %s b {0} c", "A %s B {0} C"),
+        ("<p>a &lt;b&gt; c</p>", "<p>A &lt;b&gt; C</p>"),
+    ],
+)
+def test_html_keeps_what_stands_in_a_sentence_in_its_place(source, expected) -> None:
+    assert html(source) == expected
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("a **b**", "A **B**"),
+        ("**b**", "**B**"),
+        ("a [](b) c", "A [](b) C"),
+        ("# a b {#api}\n", "# A B {#api}\n"),
+        ("a b[^1] c\n\n[^1]: d e\n", "A B[^1] C\n\n[^1]: D E\n"),
+        ("> [!WARNING]\n> a b\n> c\n", "> [!WARNING]\n> A B C\n"),
+        (":::tip\na b\n:::\n", ":::tip\nA B\n:::\n"),
+        ("!!! note\n    a b\n", "!!! note\n    A B\n"),
+        ("a $x_i * y_i$ b", "A $x_i * y_i$ B"),
+        ("a $b + c$ d", "A $b + c$ D"),
+        ("a\n\n$$\nb = c_d * e_d\n$$\n\nf", "A\n\n$$\nb = c_d * e_d\n$$\n\nF"),
+        ("it is $5 or $6 a", None),
+        ("{{< note >}}\na b\n{{< /note >}}\n", "{{< note >}}\nA B\n{{< /note >}}\n"),
+        ("a {{< b *c* >}} d", "A {{< b *c* >}} D"),
+        ("a <kbd>b c</kbd> d", "A <kbd>b c</kbd> D"),
+        ("a <span translate='no'>B *b*</span> c", "A <span translate='no'>B *b*</span> C"),
+        ("a<br>b", "A<br>B"),
+        ("a <!-- b --> c", "A <!-- b --> C"),
+        ("a `b`, c", "A `b` , C"),
+        ("a __b__ c %(d)s", "A __B__ C %(d)s"),
+    ],
+)
+def test_markdown_keeps_what_stands_in_a_sentence_in_its_place(source, expected) -> None:
+    if expected is None:
+        # Money is text: nothing of it is a formula.
+        (run,) = markdown_runs(source)
+        assert run.text == source
+    else:
+        assert markdown(source) == expected
+
+
+def test_sentences_are_told_with_what_stands_in_them() -> None:
+    model = WordTranslator(window_sentences=3, source_language="en", target_language="fr")
+    pipe = DocumentTranslationPipeline(model, model.tokenizer, text_format="html")
+    (output,) = pipe("<p>a <code>x y</code> b</p>", return_sentences=True)
+    assert [(one["source"], one["translation"]) for one in output["sentences"]] == [
+        ("a <code>x y</code> b", "A <code>x y</code> B")
+    ]
+    assert [one.source for one in pipe.stream("<p>a <code>x y</code> b</p>")][:1] == ["a <code>x y</code> b"]
+
+
+def test_the_object_character_in_the_text_of_others_stays() -> None:
+    assert html("a \ufffc b &#xfffc; c <code>d</code> e") == "A \ufffc B &#xfffc; C <code>d</code> E"
+
+
 def test_entities_are_read_as_characters_and_what_is_no_tag_is_written_as_one() -> None:
     (run,) = html_runs("a &lt;&#98;&gt; &eacute; &amp; c")
     assert run.text == "a <b> é & c"

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
+from ...models.protected_spans import without_objects
 from ..corpus_files import CorpusError
 from ..documents import ParallelDocument, SentencePair
 
@@ -20,7 +21,8 @@ class Unit:
     """A piece of text that a file holds as one: a segment, a line, a sentence of subtitles.
 
     Attributes:
-        source: its text.
+        source: its text. In formats with markup, what stands in the place of a word is an `OBJECT` in it, and so it
+            must be in the translation; a line break that is markup is a `LINE_BREAK`.
         target: the translation that the file has for it, if any.
         line: where it stands in the file, counted from 1.
         is_translated: a translation of it is not wanted, as `target` is one that somebody made.
@@ -97,7 +99,7 @@ def aligned_documents(file: DocumentFile) -> Iterator[ParallelDocument | CorpusE
                 if unit.target is None or not unit.target.strip():
                     yield CorpusError(file.path or "", unit.line, "no translation", f"of {unit.source:.60}")
                 else:
-                    pairs.append(SentencePair(unit.source, unit.target))
+                    pairs.append(SentencePair(without_objects(unit.source), without_objects(unit.target)))
             if pairs:
                 paragraphs.append(tuple(pairs))
         if paragraphs:

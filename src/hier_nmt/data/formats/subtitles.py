@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-from ...models.placed_marks import tag_places
+from ...models.placed_marks import Mark, with_marks
 from ..corpus_files import CorpusError, read_bytes
 from ..documents import ParallelDocument, SentencePair
 from ..text_files import decode_text
@@ -225,13 +225,14 @@ def _nearest(ends: Sequence[int], wanted: float, low: int, high: int) -> int:
 
 
 def _with_tags(text: str, piece: _Piece) -> str:
-    result = ""
-    end = 0
-    tags = [(place, tag.startswith("</")) for place, tag in piece.tags]
-    for (_, tag), at in zip(piece.tags, tag_places(piece.text, tags, text), strict=True):
-        result += text[end:at] + tag
-        end = at
-    return result + text[end:]
+    marks = [Mark(place, tag, _tag_kind(tag)) for place, tag in piece.tags]
+    return with_marks(piece.text, marks, text)
+
+
+def _tag_kind(tag: str) -> Literal["open", "close", "whole"]:
+    if not tag.startswith("<") or tag.endswith("/>"):
+        return "whole"
+    return "close" if tag.startswith("</") else "open"
 
 
 def _wrapped(text: str, num_lines: int) -> list[str]:

@@ -16,10 +16,10 @@ from lxml import etree
 from ..corpus_files import CorpusError
 from ..documents import ParallelDocument
 from .document_file import DocumentFile, Translations, Unit, UnitDocument
+from .tagged_text import TaggedText
 from .xml_files import (
     XML_LANGUAGE,
     Element,
-    TaggedText,
     append_aligned,
     child,
     children,
@@ -29,7 +29,6 @@ from .xml_files import (
     line_of,
     local_name,
     parse_xml,
-    readable,
     same_language,
     valid_text,
     xml_bytes,
@@ -127,11 +126,13 @@ class TmxFile(DocumentFile):
         source = self._segment(unit, 0)
         assert source is not None
         clear(segment)
-        TaggedText.of(source, _CODES).fill(segment, valid_text(text))
+        TaggedText.of(source, _CODES).fill(segment, text)
 
 
 def _text(segment: Element) -> str:
-    return readable(TaggedText.of(segment, _CODES).text, segment)
+    """The text of a segment; nothing if there are only codes."""
+    tagged = TaggedText.of(segment, _CODES)
+    return tagged.text if tagged.has_text else ""
 
 
 def _language(variant: Element) -> str | None:

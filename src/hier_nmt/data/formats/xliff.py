@@ -3,6 +3,7 @@
 """XLIFF 1.2 and 2 (OASIS): each `<file>` is a document, each `<trans-unit>` or `<unit>` a paragraph, and the segments
 in it are what is translated. What is marked `translate="no"` is left alone."""
 
+import copy
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -14,9 +15,9 @@ from lxml import etree
 from ..corpus_files import CorpusError
 from ..documents import ParallelDocument
 from .document_file import DocumentFile, Translations, Unit, UnitDocument
+from .tagged_text import TaggedText
 from .xml_files import (
     Element,
-    TaggedText,
     child,
     children,
     clear,
@@ -25,7 +26,6 @@ from .xml_files import (
     line_of,
     local_name,
     parse_xml,
-    readable,
     same_language,
     valid_text,
     xml_bytes,
@@ -51,7 +51,7 @@ class _Place:
     def write(self, text: str) -> None:
         target = self.make_target() if self.target is None else self.target
         clear(target)
-        TaggedText.of(self.source, _CODES).fill(target, valid_text(text))
+        TaggedText.of(self.source, _CODES).fill(target, text)
 
 
 class XliffFile(DocumentFile):
@@ -130,7 +130,9 @@ class XliffFile(DocumentFile):
 
 
 def _text(element: Element) -> str:
-    return readable(TaggedText.of(element, _CODES).text, element)
+    """The text of a segment; nothing if there are only codes."""
+    tagged = TaggedText.of(element, _CODES)
+    return tagged.text if tagged.has_text else ""
 
 
 def _is_wanted(element: Element) -> bool:
@@ -194,7 +196,7 @@ def _target_mark(unit: Element, segmented: Element, mark: Element) -> Element:
     if next(iter(_segment_marks(target)), None) is None:
         clear(target)
         target.text = segmented.text
-        target.extend(etree.fromstring(etree.tostring(segmented)))
+        target.extend(copy.deepcopy(list(segmented)))
         for copied in _segment_marks(target):
             clear(copied)
     found = next((one for one in _segment_marks(target) if one.get("mid") == mark.get("mid")), None)

@@ -1,24 +1,18 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""XML files, read without following anything they point to, and the tags inside of their sentences."""
+"""XML files, read without following anything they point to."""
 
-import copy
 import re
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any
 
 from lxml import etree
 
-from ...models.placed_marks import tag_places
 from ..corpus_files import CorpusError, read_bytes
 
 Element = Any
 XML_LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
-# Elements that stand for the closing tag of the original file, in TMX and XLIFF.
-_CLOSING = ("ept", "ex", "ec", "em")
-_XML_SPACE = "{http://www.w3.org/XML/1998/namespace}space"
 
 
 def parse_xml(path: str | Path) -> Any:
@@ -33,7 +27,7 @@ def parse_xml(path: str | Path) -> Any:
 
 def parse_xml_content(content: bytes, path: str | Path) -> Any:
     """The element tree of the content of a file; `path` names it in errors, see `parse_xml`."""
-    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, strip_cdata=False)
     try:
         tree = etree.fromstring(content, parser).getroottree()
     except etree.XMLSyntaxError as error:
@@ -87,90 +81,6 @@ def same_language(code: str | None, wanted: str) -> bool:
         return False
     found, asked = code.lower().replace("_", "-").split("-"), wanted.lower().replace("_", "-").split("-")
     return all(one == other for one, other in zip(found, asked, strict=False))
-
-
-class Tag(NamedTuple):
-    """A tag inside of a text: where an element opens or closes, or an element that stands for itself."""
-
-    position: int
-    kind: Literal["open", "close", "whole"]
-    element: Element
-
-
-@dataclass(frozen=True)
-class TaggedText:
-    """The text of an element without the tags inside of it, and these tags with their places."""
-
-    text: str
-    tags: tuple[Tag, ...]
-
-    @classmethod
-    def of(cls, element: Element, whole: Collection[str]) -> "TaggedText":
-        """The content of an element.
-
-        Args:
-            element: for example a segment.
-            whole: names of elements that stand for themselves: what is in them is no text to translate.
-        """
-        parts: list[str] = []
-        tags: list[Tag] = []
-        _collect(element, whole, parts, tags)
-        return cls("".join(parts), tuple(tags))
-
-    def fill(self, element: Element, text: str) -> None:
-        """Puts another text into an (empty) element, with all tags of this one, placed by `tag_places`."""
-        stack = [element]
-        last: Element | None = None
-        start = 0
-        closing = [tag.kind == "close" or local_name(tag.element) in _CLOSING for tag in self.tags]
-        positions = [tag.position for tag in self.tags]
-        places = tag_places(self.text, list(zip(positions, closing, strict=True)), text)
-        for tag, place in zip(self.tags, places, strict=True):
-            _append(stack[-1], last, text[start:place])
-            start = place
-            if tag.kind == "close":
-                last = stack.pop()
-                continue
-            added = copy.deepcopy(tag.element)
-            added.tail = None
-            stack[-1].append(added)
-            last = added
-            if tag.kind == "open":
-                for inner in list(added):
-                    added.remove(inner)
-                added.text = None
-                stack.append(added)
-                last = None
-        _append(stack[-1], last, text[start:])
-
-
-def _collect(element: Element, whole: Collection[str], parts: list[str], tags: list[Tag]) -> None:
-    parts.append(element.text or "")
-    for inner in element:
-        position = sum(map(len, parts))
-        if local_name(inner) in whole or not isinstance(inner.tag, str):
-            tags.append(Tag(position, "whole", inner))
-        else:
-            tags.append(Tag(position, "open", inner))
-            _collect(inner, whole, parts, tags)
-            tags.append(Tag(sum(map(len, parts)), "close", inner))
-        parts.append(inner.tail or "")
-
-
-def _append(parent: Element, last: Element | None, text: str) -> None:
-    """Adds text behind the last child, or where there is none at the start of the parent."""
-    if not text:
-        return
-    if last is None:
-        parent.text = (parent.text or "") + text
-    else:
-        last.tail = (last.tail or "") + text
-
-
-def readable(text: str, element: Element) -> str:
-    """The text as it is read: white space of the file's layout is one space, unless the file says that it counts."""
-    keeps = next((one.get(_XML_SPACE) for one in (element, *element.iterancestors()) if one.get(_XML_SPACE)), None)
-    return text if keeps == "preserve" else " ".join(text.split())
 
 
 def indent(element: Element, leaves: Collection[str], level: int = 0) -> None:

@@ -9,10 +9,11 @@ from lxml import etree
 from hier_nmt.data.corpora import read_documents
 from hier_nmt.data.corpus_files import CorpusError
 from hier_nmt.data.formats.opus_xml import OpusXmlFile
+from hier_nmt.data.formats.tagged_text import TaggedText
 from hier_nmt.data.formats.tmx import TmxFile
 from hier_nmt.data.formats.wmt_xml import WmtXmlFile, references
 from hier_nmt.data.formats.xliff import XliffFile
-from hier_nmt.data.formats.xml_files import TaggedText, same_language
+from hier_nmt.data.formats.xml_files import same_language
 
 TMX = """<?xml version="1.0"?>
 <!DOCTYPE tmx SYSTEM "tmx14.dtd">

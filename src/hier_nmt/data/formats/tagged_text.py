@@ -1,0 +1,262 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The text of an XML element with tags inside, and the same tags around another text: segments of XLIFF and TMX.
+
+What an element inside of a segment is to the sentence:
+
+* one that says `translate="no"` (XLIFF 2; ITS 2.0 in its own namespace) or `mtype="protected"` (XLIFF 1.2) is kept with
+  all its content. So is what stands between `<sm translate="no"/>` and its `<em/>`;
+* a code for a line break (`ctype="lb"`, `type="lb"`, `subType="xlf:lb"`, or `<br>` or a newline inside) parts words and
+  sentences;
+* codes for tags that open or close (`bpt`, `ept`, `bx`, `ex`, `sc`, `ec`, `sm`, `em`, `it` by its `pos`, a `ph` with
+  such a tag inside) are pairs, as elements with text inside are;
+* every other code stands for itself: in the place of a word, if no word touches it.
+
+TMX has no way to say that a text is not to be translated; what does not change there is in `<ph>`.
+"""
+
+import copy
+import html
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from lxml import etree
+
+from ...models.document_layout import TextRun
+from ...models.kept_spans import KeptSpan
+from ...models.kept_text import without_spans
+from ...models.placed_marks import Mark, with_marks
+from ...models.protected_spans import LINE_BREAK, OBJECT
+from ...models.run_builder import RunBuilder
+from .xml_files import Element, local_name, valid_text
+
+_XML_SPACE = "{http://www.w3.org/XML/1998/namespace}space"
+_ITS_TRANSLATE = "{http://www.w3.org/2005/11/its}translate"
+_OPENING = ("bpt", "bx", "sc", "sm")
+_CLOSING = ("ept", "ex", "ec", "em")
+_PARSER = etree.XMLParser(strip_cdata=False, resolve_entities=False, no_network=True)
+_BREAK_TYPES = {"lb", "xlf:lb", "x-br", "x-html-br", "pb", "xlf:pb"}
+_BREAK = re.compile(r"\s*<br\s*/?>\s*|\r?\n|\\n", re.IGNORECASE)
+_TAG = re.compile(r"\s*<(/?)([A-Za-z][\w:.-]*)[^<>]*?(/?)>\s*")
+_VOID = ("area", "br", "col", "hr", "img", "input", "link", "meta", "wbr")
+_IN_PLACE = re.compile(f"[{OBJECT}{LINE_BREAK}]")
+
+
+@dataclass(frozen=True)
+class TaggedText:
+    """The text of an element without the tags inside of it, and these tags with their places.
+
+    Attributes:
+        text: what is translated. What stands in the place of a word is an `OBJECT` in it, a code for a line break is a
+            `LINE_BREAK`.
+    """
+
+    text: str
+    _element: Element
+    _run: TextRun
+    _source: str
+
+    @classmethod
+    def of(cls, element: Element, whole: Collection[str]) -> "TaggedText":
+        """The content of an element.
+
+        Args:
+            element: for example a segment.
+            whole: names of elements that stand for themselves: what is in them is no text to translate.
+        """
+        collector = _Collector(whole, _keeps_space(element))
+        collector.collect(element)
+        run = collector.run()
+        return cls(run.text if _keeps_space(element) else run.text.strip(" "), element, run, collector.source)
+
+    @property
+    def _in_place(self) -> Iterator[str]:
+        """What stands in place, as it is written."""
+        for at, character in enumerate(self._run.text):
+            if _IN_PLACE.match(character):
+                yield self._source[self._run.starts[at] : self._run.stops[at]]
+
+    @property
+    def has_text(self) -> bool:
+        """Whether there is anything beside codes."""
+        return bool(_IN_PLACE.sub("", self.text).strip())
+
+    def fill(self, element: Element, text: str) -> None:
+        """Puts another text into an (empty) element, with all tags of this one.
+
+        Args:
+            element: to be filled.
+            text: a translation of `text`. What stands in place there is in the same order here; a text without it gets
+                it where it is as far in.
+        """
+        filled = self._element if text == self.text else self._filled(valid_text(text))
+        is_cdata = filled.text and _has_cdata(self._element) and "]]>" not in filled.text
+        element.text = etree.CDATA(filled.text) if is_cdata else filled.text
+        element.extend(copy.deepcopy(list(filled)))
+
+    def _filled(self, text: str) -> Element:
+        """The element with the text."""
+        if _IN_PLACE.findall(text) != _IN_PLACE.findall(self._run.text):
+            text = _with_what_is_in_place(self._run.text, text)
+        if not _keeps_space(self._element):
+            text = f"{self._edge(0)}{text}{self._edge(-1)}"
+        written = self._written(text, self._run.marks)
+        try:
+            return etree.fromstring(written, _PARSER)
+        except etree.XMLSyntaxError:
+            # Codes that overlap: each one by itself, in the order they had.
+            apart = [Mark(mark.position, mark.text) for mark in self._run.marks]
+            return etree.fromstring(self._written(text, apart), _PARSER)
+
+    def _written(self, text: str, marks: Sequence[Mark]) -> str:
+        opening, closing = _tags(self._element)
+        in_place = self._in_place
+        escape = _cdata if _has_cdata(self._element) else _escaped
+
+        def write(piece: str) -> str:
+            parts = re.split(f"({_IN_PLACE.pattern})", piece)
+            return "".join(next(in_place) if _IN_PLACE.match(part) else escape(part) for part in parts)
+
+        return f"{opening}{with_marks(self._run.text, marks, text, write)}{closing}"
+
+    def _edge(self, at: int) -> str:
+        """The space at an end of the content, 0 or -1, unless it is a line break of the file's layout."""
+        run = self._run
+        if not run.text or run.text[at] != " " or "\n" in self._source[run.starts[at] : run.stops[at]]:
+            return ""
+        return " "
+
+
+class _Collector:
+    """Collects the text and the tags of an element; `source` is its content as it is written."""
+
+    def __init__(self, whole: Collection[str], keeps_space: bool) -> None:
+        self.whole = whole
+        self.source = ""
+        self.builder = RunBuilder(keeps_space=keeps_space, keeps_edges=True)
+
+    def collect(self, element: Element) -> None:
+        """Adds the content of an element."""
+        self._text(element.text)
+        # Up to this element everything belongs to a marker that says that it is not translated.
+        end: Element | None = None
+        kept = ""
+        for inner in element:
+            if end is None:
+                end = _end_of_protected(inner)
+                kept = ""
+            if end is None:
+                self._add(inner)
+                self._text(inner.tail)
+                continue
+            kept += etree.tostring(inner, encoding="unicode", with_tail=inner is not end)
+            if inner is end:
+                self._mark(kept, "whole", True)
+                self._text(inner.tail)
+                end = None
+
+    def _add(self, element: Element) -> None:
+        role = _role(element, self.whole)
+        if role != "pair":
+            raw = etree.tostring(element, encoding="unicode", with_tail=False)
+            if role == "break":
+                self.source += raw
+                self.builder.add_break(len(self.source) - len(raw), len(self.source), LINE_BREAK)
+            elif role in ("open", "close"):
+                self._mark(raw, role)
+            else:
+                self._mark(raw, "whole", role == "word")
+            return
+        opening, closing = _tags(element)
+        self._mark(opening, "open")
+        self.collect(element)
+        self._mark(closing, "close")
+
+    def _text(self, text: str | None) -> None:
+        if text:
+            self.source += text
+            self.builder.add(text, len(self.source) - len(text), len(self.source))
+
+    def _mark(self, raw: str, kind: Literal["open", "close", "whole"], is_word: bool = False) -> None:
+        self.source += raw
+        self.builder.add_mark(len(self.source) - len(raw), len(self.source), kind, is_word)
+
+    def run(self) -> TextRun:
+        """What was collected."""
+        self.builder.source = self.source
+        return self.builder.run(_escaped)
+
+
+def _role(element: Element, whole: Collection[str]) -> Literal["pair", "open", "close", "break", "word", "other"]:
+    """What an element inside of a segment is to the sentence."""
+    name = local_name(element)
+    if not name:
+        return "other"
+    if _is_protected(element):
+        return "word"
+    if name not in whole:
+        return "pair"
+    content = "".join(element.itertext())
+    types = {element.get("ctype"), element.get("type"), element.get("subType")}
+    if types & _BREAK_TYPES or _BREAK.fullmatch(content or element.get("equiv-text") or element.get("equiv") or ""):
+        return "break"
+    if name in _OPENING or element.get("pos") in ("begin", "open"):
+        return "open"
+    if name in _CLOSING or element.get("pos") in ("end", "close"):
+        return "close"
+    tag = _TAG.fullmatch(content)
+    if tag is None or tag[3] or tag[2].lower() in _VOID:
+        return "word"
+    return "close" if tag[1] else "open"
+
+
+def _is_protected(element: Element) -> bool:
+    is_marker = local_name(element) in ("mrk", "g", "pc", "hi", "sm")
+    says_no = "no" in (element.get("translate"), element.get(_ITS_TRANSLATE)) or element.get("mtype") == "protected"
+    return is_marker and says_no and local_name(element) != "sm"
+
+
+def _end_of_protected(element: Element) -> Element | None:
+    """The `<em/>` behind which translation goes on, if this is a `<sm translate="no"/>`."""
+    if local_name(element) != "sm" or element.get("translate") != "no":
+        return None
+    ends = (one for one in element.itersiblings() if local_name(one) == "em")
+    return next((one for one in ends if one.get("startRef") == element.get("id")), None)
+
+
+def _tags(element: Element) -> tuple[str, str]:
+    """The opening and the closing tag of an element, as they are written."""
+    bare = element.makeelement(element.tag, dict(element.attrib), nsmap=element.nsmap)
+    raw = etree.tostring(bare, encoding="unicode")
+    name = re.match(r"<([^\s/>]+)", raw)
+    assert name is not None
+    return f"{raw[:-2]}>", f"</{name[1]}>"
+
+
+def _with_what_is_in_place(source: str, text: str) -> str:
+    """The text, a translation of `source`, with the objects and line breaks of it."""
+    spans = [KeptSpan(*match.span(), "other") for match in _IN_PLACE.finditer(source)]
+    core, marks = without_spans(source, spans, 0, len(source))
+    return with_marks(core, marks, _IN_PLACE.sub("", text.replace(LINE_BREAK, " ")))
+
+
+def _keeps_space(element: Element) -> bool:
+    """Whether white space counts, and is not the layout of the file."""
+    keeps = next((one.get(_XML_SPACE) for one in (element, *element.iterancestors()) if one.get(_XML_SPACE)), None)
+    return keeps == "preserve"
+
+
+def _has_cdata(element: Element) -> bool:
+    return "<![CDATA[" in etree.tostring(element, encoding="unicode", with_tail=False)
+
+
+def _cdata(text: str) -> str:
+    """The text as a CDATA section, in as many parts as it takes."""
+    ends = text.replace("]]>", "]]]]><![CDATA[>")
+    return f"<![CDATA[{ends}]]>" if text else ""
+
+
+def _escaped(text: str) -> str:
+    return html.escape(text, quote=False)
