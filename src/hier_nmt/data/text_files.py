@@ -38,6 +38,11 @@ def decode_text(content: bytes, path: str | Path) -> str:
         raise CorpusError(path, line, "not UTF-8", f"{detail}; {hint}") from error
 
 
+def byte_order_mark(content: bytes) -> bytes:
+    """The byte order mark of UTF-8 in front of the content of a file, or nothing."""
+    return codecs.BOM_UTF8 if content.startswith(codecs.BOM_UTF8) else b""
+
+
 def check_writable(path: str | Path) -> None:
     """Makes the folder of a file that is to be written later; OSError if it could not be written there."""
     path = Path(path)

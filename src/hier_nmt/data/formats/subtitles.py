@@ -70,9 +70,12 @@ class SrtFile(DocumentFile):
 
     @classmethod
     def read(cls, path: str | Path, source_language: str, target_language: str) -> "SrtFile":
-        text = decode_text(read_bytes(path), path)
+        content = read_bytes(path)
+        text = decode_text(content, path)
         subtitles = _parse(Path(path), [line.removesuffix("\r") for line in text.split("\n")])
-        return cls(Path(path), subtitles, "\r\n" if "\r\n" in text else "\n")
+        file = cls(Path(path), subtitles, "\r\n" if "\r\n" in text else "\n")
+        file.original = content
+        return file
 
     @classmethod
     def new(cls, documents: Sequence[ParallelDocument], source_language: str, target_language: str) -> "SrtFile":
@@ -100,7 +103,7 @@ class SrtFile(DocumentFile):
         for subtitle, parts in zip(self.subtitles, texts, strict=True):
             text = _wrapped(parts[0], len(subtitle.text)) if len(parts) == 1 else parts or subtitle.text
             lines += [*subtitle.head, *text, *subtitle.tail]
-        return self._newline.join(lines).encode("utf-8", "replace")
+        return self._encoded(self._newline.join(lines))
 
 
 def _parse(path: Path, lines: list[str]) -> list[Subtitle]:

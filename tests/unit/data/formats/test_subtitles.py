@@ -119,7 +119,7 @@ def test_windows_line_ends_and_byte_order_mark(film) -> None:
     file = SrtFile.read(path, "en", "fr")
     written = file.translated([[unit.source for unit in file.documents[0].units]]).decode()
     assert written.count("\r\n") == written.count("\n")
-    assert written.startswith("1\r\n00:00:01,000")
+    assert written.startswith("\ufeff1\r\n00:00:01,000")
 
 
 @pytest.mark.parametrize(
