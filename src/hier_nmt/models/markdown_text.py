@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .document_layout import RunBuilder, TextRun
+from .html_text import html_runs
 
 try:
     import markdown_it
@@ -24,7 +25,8 @@ class _Lost(Exception):
 
 
 def markdown_runs(source: str) -> list[TextRun]:
-    """The text of each paragraph, heading, list item and table cell; code, link targets and HTML are left out.
+    """The text of each paragraph, heading, list item and table cell, and that of blocks of HTML (but for those inside
+    of lists and quotations); code, tags and link targets are left out.
 
     What the parser finds is looked up in the text; what is not there (a cell with an escaped bar) is left out, too.
 
@@ -42,6 +44,9 @@ def markdown_runs(source: str) -> list[TextRun]:
     runs = []
     position = 0
     for token in parser.parse(text):
+        if token.type == "html_block" and token.map is not None:
+            block = slice(lines[token.map[0]], lines[token.map[1]])
+            runs += _html_block_runs(token.content, text[block], start + block.start)
         if token.type != "inline" or token.map is None:
             continue
         position = max(position, lines[token.map[0]])
@@ -53,6 +58,17 @@ def markdown_runs(source: str) -> list[TextRun]:
         if run is not None and run.text.strip():
             runs.append(run)
     return runs
+
+
+def _html_block_runs(content: str, text: str, start: int) -> list[TextRun]:
+    """The text of a block of HTML, which stands at `start` of the document as `text`."""
+    if content.rstrip() != text.rstrip():
+        # With the marks of a quotation or list between its lines.
+        return []
+    return [
+        run._replace(starts=[place + start for place in run.starts], stops=[place + start for place in run.stops])
+        for run in html_runs(text)
+    ]
 
 
 def _places(content: str, text: str, lines: Sequence[int], position: int) -> list[int]:
