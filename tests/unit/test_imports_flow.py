@@ -36,6 +36,7 @@ MODELS_MODULES_WITHOUT_MODEL = {
     "models.document_windows",
     "models.document_structure",
     "models.placed_marks",
+    "models.sentence_abbreviations",
     "models.text_segmentation",
 }
 # Packages that are imported under another name than they are installed by.

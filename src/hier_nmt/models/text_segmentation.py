@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from .sentence_abbreviations import rejoined
+
 try:
     import sentencex
 except ImportError:
@@ -35,7 +37,8 @@ def segment_text(text: str, language: str) -> list[Segment]:
     """The segments of a text; joining their texts gives exactly the text.
 
     A newline, of whatever kind, ends a paragraph, and so a sentence. A tab or four spaces in a row part the fields of a
-    line, which are sentences of one paragraph. Inside a field the rules that sentencex has for the language decide.
+    line, which are sentences of one paragraph. Inside a field the rules that sentencex has for the language decide,
+    but for abbreviations that it does not know (`sentence_abbreviations`).
 
     Args:
         text: any text, also empty.
@@ -115,7 +118,7 @@ def _sentences(line: str, language: str) -> Iterator[str]:
     """
     plain = _SURROGATE.sub("\ufffd", _WHITE_SPACE.sub(" ", line))
     position = 0
-    for piece in sentencex.segment(language, plain):
+    for piece in rejoined(sentencex.segment(language, plain), language):
         start = plain.find(piece, position)
         # What sentencex might leave out, or change, stays with the sentence after it.
         if start < 0:
