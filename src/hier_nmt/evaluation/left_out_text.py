@@ -40,6 +40,5 @@ class _Reader(HTMLParser):
     def handle_endtag(self, tag: str) -> None:
         if tag in self._open:
             del self._open[len(self._open) - 1 - self._open[::-1].index(tag) :]
-            if not self._open:
-                self.counts[tag] += self._has_letters
-                self._has_letters = False
+            if not self._open and self._has_letters:
+                self.counts[tag] += 1

@@ -25,8 +25,8 @@ class _Lost(Exception):
 
 
 def markdown_runs(source: str) -> list[TextRun]:
-    """The text of each paragraph, heading, list item and table cell, and that of blocks of HTML (but for those inside
-    of lists and quotations); code, tags and link targets are left out.
+    """The text of each paragraph, heading, list item and table cell, and that of blocks of HTML; code, tags and link
+    targets are left out.
 
     What the parser finds is looked up in the text; what is not there (a cell with an escaped bar) is left out, too.
 
@@ -45,8 +45,8 @@ def markdown_runs(source: str) -> list[TextRun]:
     position = 0
     for token in parser.parse(text):
         if token.type == "html_block" and token.map is not None:
-            block = slice(lines[token.map[0]], lines[token.map[1]])
-            runs += _html_block_runs(token.content, text[block], start + block.start)
+            places = _places(token.content, text, lines[token.map[0] :], lines[token.map[0]])
+            runs += _html_block_runs(token.content, [start + place for place in places])
         if token.type != "inline" or token.map is None:
             continue
         position = max(position, lines[token.map[0]])
@@ -60,14 +60,11 @@ def markdown_runs(source: str) -> list[TextRun]:
     return runs
 
 
-def _html_block_runs(content: str, text: str, start: int) -> list[TextRun]:
-    """The text of a block of HTML, which stands at `start` of the document as `text`."""
-    if content.rstrip() != text.rstrip():
-        # With the marks of a quotation or list between its lines.
-        return []
+def _html_block_runs(content: str, places: Sequence[int]) -> list[TextRun]:
+    """The text of a block of HTML, whose characters stand at these places of the document; none if they are unknown."""
     return [
-        run._replace(starts=[place + start for place in run.starts], stops=[place + start for place in run.stops])
-        for run in html_runs(text)
+        run._replace(starts=[places[at] for at in run.starts], stops=[places[at - 1] + 1 for at in run.stops])
+        for run in (html_runs(content) if places else [])
     ]
 
 
