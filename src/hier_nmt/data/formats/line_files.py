@@ -229,7 +229,9 @@ class IdColumnFile(LineFile):
     def _translated_line(self, line: str, translation: str) -> str:
         text = line.removesuffix("\r")
         fields = text.split("\t")
-        return "\t".join([*fields[:2], _without_tabs(translation), *fields[3:]]) + line[len(text) :]
+        is_kept = len(fields) > 2 and fields[2].strip() == translation
+        written = fields[2] if is_kept else _without_tabs(translation)
+        return "\t".join([*fields[:2], written, *fields[3:]]) + line[len(text) :]
 
 
 def _without_tabs(text: str) -> str:
