@@ -13,6 +13,8 @@ TOKENS = [
     *("<g>", "</g>", '<mrk mtype="seg" mid="1">', ' xml:lang="fr"', ' xml:lang=""', ' version="9"', ' translate="no"'),
     *(' encoding="utf-16"', ' xmlns="x"', "<d>", "<talkid>", "</talkid>", '<doc docid="1">'),
     *("00:00:01,000 --> 00:00:02,000",),
+    *(' approved="yes"', ' state="new"', ' state="initial"', ' state="final"', '<target state="new">', "<target/>"),
+    *(' subState="a:b"', ' mq:locked="locked"', ' creationid="a"', "doc_id\tsource\ttarget\n", "\\N", "\\h", "<br>"),
     *("00:00:09,000 --> 00:00:02,000", "1:1:1,1-->1:1:1,1", "- ", "{\\an8}", "<i>", "\t", "\n", "\r", "\r\n", "\n\n"),
     *('"', "'", "[", "]", "{", "}", ",", ":", "null", "true", "1e999", "NaN", "-1", "0", "9" * 5000),
     *("\\ud800", "\\u0000"),

@@ -32,6 +32,7 @@ from pathlib import Path
 from typing import Any
 
 from fuzz_mutations import damaged
+from lxml import etree
 from nasty_text import NASTY_TEXTS
 from text_promises import check_comes_back, check_plain_text, check_stream
 
@@ -51,6 +52,8 @@ from hier_nmt.models.pipeline_inputs import TEXT_FORMATS
 from hier_nmt.models.text_segmentation import replace_sentences, segment_text
 from hier_nmt.recipes import Recipe, RecipeError
 
+# Formats that hold translations beside their sources.
+HAVE_STATES = ("xliff", "tmx", "id-column", "json-lines")
 ROOT = Path(__file__).parent.parent
 SECONDS_FOR_A_CASE = 10
 Files = dict[str, bytes]
@@ -84,6 +87,31 @@ DOCUMENTS = [
     document("one", [("It is < 5 & late.", "Il est < 5 & tard."), ("Yes.", "Oui.")], [("A cat.", "Un chat.")]),
     document("two", [("The \u00c9lys\u00e9e \u2014 \U0001f600.", "L'\u00c9lys\u00e9e.")], [("Go!", "Allez !")]),
 ]
+STATES = {
+    "xliff": """<xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2" xmlns:mq="MQXliff"
+xmlns:sdl="http://sdl.com/FileTypes/SdlXliff/1.0"><file original="a" source-language="en"><body>
+<trans-unit id="1" approved="yes"><source>One.</source><target state="final" phase-name="p">Un.</target></trans-unit>
+<trans-unit id="2" approved="yes"><source>Two.</source><target/></trans-unit>
+<trans-unit id="3"><source>Three.</source><target state="new">Three.</target></trans-unit>
+<trans-unit id="4" mq:status="NotStarted" mq:locked="unlocked"><source>Four.</source></trans-unit>
+<trans-unit id="5"><source>A. B.</source><seg-source><mrk mtype="seg" mid="1">A.</mrk> <mrk mtype="seg" mid="2">B.</mrk>
+</seg-source><target state="translated"><mrk mtype="seg" mid="1">C.</mrk> <mrk mtype="seg" mid="2"/></target>
+<sdl:seg-defs><sdl:seg id="1" conf="Translated"/><sdl:seg id="2"/></sdl:seg-defs></trans-unit></body></file></xliff>""",
+    "xliff 2": """<xliff version="2.1" srcLang="en" trgLang="fr" xmlns="urn:oasis:names:tc:xliff:document:2.0">
+<file id="f"><unit id="u"><segment state="initial"><source>One.</source><target>One.</target></segment>
+<segment state="reviewed" subState="a:b"><source>Two.</source><target>Deux.</target></segment>
+<segment state="final"><source>Three.</source></segment></unit></file></xliff>""",
+    "tmx": """<tmx version="1.4"><header srclang="en"/><body>
+<tu><tuv xml:lang="en" creationid="ann"><seg>One.</seg></tuv><tuv xml:lang="fr" changeid="ann"><seg/></tuv></tu>
+<tu><tuv xml:lang="en"><seg>Two.</seg></tuv><tuv xml:lang="fr" changeid="ann"><seg>Deux.</seg></tuv></tu>
+</body></tmx>""",
+    "id-column": "doc_id\tsource\ttarget\r\na\tOne.\tUn.\r\na\tTwo.\t\r\nb\tThree.\r\n",
+    "json-lines": '{"id": 1, "paragraphs": [{"en": ["One.", "Two."], "fr": ["Un.", ""]}, '
+    '{"en": ["Three."], "fr": []}]}\n',
+    "srt": "1\n00:00:01,000 --> 00:00:02,000\n1\nCHAPTER ONE\\NIt is\n\n"
+    "2\n00:00:02,100 --> 00:00:04,000\nlate. Room\n101\n"
+    "3\n00:00:05,000 --> 00:00:06,000\n- \n- One<br/>\\htwo.\n",
+}
 TAGGED = {
     "tmx": """<?xml version="1.0"?><!DOCTYPE tmx SYSTEM "tmx14.dtd">
 <tmx version="1.4"><header srclang="en-US"/><body><tu><prop type="x-document">a.txt</prop><tuv xml:lang="en-US">
@@ -133,7 +161,7 @@ def with_archive() -> Files:
 def seeds_of(format: str) -> list[Files]:
     """The corpora of a format: written by us, and by others."""
     seeds = [written(format)]
-    for name, text in TAGGED.items():
+    for name, text in [*TAGGED.items(), *STATES.items()]:
         if name.split()[0] == format:
             seeds.append(dict.fromkeys(seeds[0], text.encode()))
     if format == "opus-xml":
@@ -188,8 +216,34 @@ def check_file(format: str) -> Callable[[Path, random.Random], None]:
                 targets = [words(unit.target or "") for group in found for unit in group]
                 if targets != [words(text or "") for group in texts for text in group]:
                     raise Finding(f"other translations behind writing: {targets} for {texts}")
+            if format in HAVE_STATES:
+                check_states(format, path, again)
 
     return check
+
+
+def check_states(format: str, path: Path, again: Path) -> None:
+    """Translates what nobody has translated: it is done then, what was there before is there still, and nothing says
+    that a person did the rest."""
+    file = read_document_file(path, "en", "fr", format)
+    units = [unit for item in file.documents for unit in item.units]
+    texts = [
+        [unit.target or "" if unit.is_translated else f"X {unit.source}" for unit in item.units]
+        for item in file.documents
+    ]
+    again.write_bytes(file.translated(texts))
+    found = [unit for item in read_document_file(again, "en", "fr", format).documents for unit in item.units]
+    for unit, then, text in zip(units, found, [text for row in texts for text in row], strict=True):
+        if not then.is_translated or words(then.target or "") != words(text):
+            raise Finding(f"{then} behind the translation of {unit}")
+    if format == "xliff":
+        for one in etree.parse(str(again)).iter("{*}trans-unit", "{*}segment"):
+            claims = {one.get("approved"), one.get("state")} & {"yes", "reviewed", "final"}
+            target = one.find("{*}target")
+            is_machine = one.get("subState") == "hier_nmt:mt-suggestion"
+            is_machine |= target is not None and target.get("state-qualifier") == "mt-suggestion"
+            if claims and is_machine:
+                raise Finding(f"{claims} of {etree.tostring(one)!r}")
 
 
 def words(text: str) -> list[str]:
@@ -203,7 +257,8 @@ def check_lines(format: str, path: Path, num_units: int) -> None:
         text = path.read_bytes().decode("utf-8-sig")
         marks = ("", "<d>") if format == "moses" else ("",)
         num_lines = sum(line.strip() not in marks for line in text.split("\n"))
-        if num_units != num_lines:
+        # The first line of a table may name its columns.
+        if num_units != num_lines and not (format == "id-column" and num_units == num_lines - 1):
             raise Finding(f"{num_units} units in {num_lines} lines")
 
 

@@ -5,7 +5,8 @@ import json
 import pytest
 from training_scripts import run, script
 
-from hier_nmt.evaluation.translate_files import load_pipeline, markup_format_of
+from hier_nmt.evaluation.translate_files import load_pipeline
+from hier_nmt.evaluation.translate_pages import markup_format_of
 
 pytest.importorskip("sentencex")
 
@@ -20,7 +21,7 @@ def test_translate_prints_pairs_and_writes_the_translation_alone(
     lines = capsys.readouterr().out.splitlines()
     assert [lines[0], lines[2], lines[4], lines[5]] == ["A b!", "C!", "", "D!"]
     translations = [lines[index].removeprefix("    ") for index in (1, 3, 6)]
-    expected = f"{translations[0]} {translations[1]}\r\n\r\n  {translations[2]}\n"
+    expected = f"\ufeff{translations[0]} {translations[1]}\r\n\r\n  {translations[2]}\n"
     assert (tmp_path / "out.txt").read_bytes().decode() == expected
     assert [path.name for path in tmp_path.iterdir() if path.suffix == ".tmp"] == []
 
@@ -139,7 +140,7 @@ def test_translate_can_be_interrupted(repository, checkpoint, corpus, tmp_path, 
 
     monkeypatch.setattr(translate, "translate_file", interrupt)
     output = tmp_path / "out.jsonl"
-    options = [corpus, "--model", checkpoint, "--beams", 1, "--output", output]
+    options = [corpus, "--model", checkpoint, "--beams", 1, "--output", output, "--anew"]
     assert run(translate, monkeypatch, *options) == 130
     assert "the same command goes on" in capsys.readouterr().err
     assert not output.exists()

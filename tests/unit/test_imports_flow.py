@@ -43,6 +43,7 @@ MODELS_MODULES_WITHOUT_MODEL = {
     "models.placed_marks",
     "models.protected_spans",
     "models.run_builder",
+    "models.sentence_abbreviations",
     "models.text_segmentation",
 }
 # Packages that are imported under another name than they are installed by.

@@ -8,12 +8,15 @@ Lines end at "\\n" (or "\\r\\n") only: other line separators of Unicode occur in
 
 import gzip
 import json
+import sys
 import zlib
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 MAX_DETAIL = 1000
+STANDARD_INPUT = Path("/dev/stdin")
 
 
 class CorpusError(ValueError):
@@ -34,7 +37,7 @@ class CorpusError(ValueError):
 
 
 def read_bytes(path: str | Path) -> bytes:
-    """The content of a file.
+    """The content of a file. What comes through a pipe comes once, and is kept for whoever reads it again.
 
     Raises:
         CorpusError: an empty file, or broken compression.
@@ -42,12 +45,25 @@ def read_bytes(path: str | Path) -> bytes:
     """
     path = Path(path)
     try:
-        content = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+        content = _from_pipe(path) if is_pipe(path) else path.read_bytes()
+        if path.suffix == ".gz":
+            content = gzip.decompress(content)
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise CorpusError(path, None, "broken gzip file", str(error)) from error
     if not content.strip():
         raise CorpusError(path, None, "empty file")
     return content
+
+
+def is_pipe(path: str | Path) -> bool:
+    """Whether a path is a pipe, a terminal or the like, which can be read only once."""
+    path = Path(path)
+    return path == STANDARD_INPUT or path.is_fifo() or path.is_char_device() or path.is_socket()
+
+
+@cache
+def _from_pipe(path: Path) -> bytes:
+    return sys.stdin.buffer.read() if path == STANDARD_INPUT else path.read_bytes()
 
 
 def read_lines(path: str | Path) -> Iterator[tuple[int, str | CorpusError]]:

@@ -3,8 +3,13 @@
 """Whole text files: read with errors that say where they are wrong, written completely or not at all."""
 
 import codecs
+import gzip
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+from filelock import FileLock, Timeout
 
 from .corpus_files import CorpusError
 
@@ -38,6 +43,11 @@ def decode_text(content: bytes, path: str | Path) -> str:
         raise CorpusError(path, line, "not UTF-8", f"{detail}; {hint}") from error
 
 
+def byte_order_mark(content: bytes) -> bytes:
+    """The byte order mark of UTF-8 in front of the content of a file, or nothing."""
+    return codecs.BOM_UTF8 if content.startswith(codecs.BOM_UTF8) else b""
+
+
 def check_writable(path: str | Path) -> None:
     """Makes the folder of a file that is to be written later; OSError if it could not be written there."""
     path = Path(path)
@@ -48,14 +58,38 @@ def check_writable(path: str | Path) -> None:
         raise PermissionError(f"{path} cannot be written: its folder is read-only")
 
 
+@contextmanager
+def locked(path: str | Path) -> Iterator[None]:
+    """Keeps other processes from working on a file meanwhile, by a hidden file beside it.
+
+    Raises:
+        BlockingIOError: another process works on it.
+    """
+    path = Path(path)
+    place = path.with_name(f".{path.name}.lock")
+    lock = FileLock(place)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        raise BlockingIOError(f"{path} is being written by another process; wait for it or name another file") from None
+    try:
+        yield
+    finally:
+        # While it is still held: whoever waits for this file then notices that it is gone.
+        place.unlink(missing_ok=True)
+        lock.release()
+
+
 def write_text(path: str | Path, text: str) -> None:
     """Writes a UTF-8 file, which at no time is there half."""
     write_bytes(path, text.encode("utf-8", "replace"))
 
 
 def write_bytes(path: str | Path, content: bytes) -> None:
-    """Writes a file, which at no time is there half."""
+    """Writes a file, which at no time is there half, through gzip if its name ends in ".gz"."""
     path = Path(path)
+    if path.suffix == ".gz":
+        content = gzip.compress(content, mtime=0)
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:

@@ -5,10 +5,10 @@
 import hashlib
 import json
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from types import TracebackType
 from typing import Any, BinaryIO
 
 import torch
@@ -16,9 +16,12 @@ from tqdm.auto import tqdm
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from ..data.documents import ParallelDocument
+from ..data.text_files import locked
+from ..models.batched_generation import check_positive
 from ..models.decoding_report import DecodingStatistics
 from ..models.document_translation import DocumentTranslator
 from ..models.working_documents import SourceDocument, TranslatedDocument
+from .saved_outputs import SavedOutputs, saved_outputs_path
 
 logger = logging.getLogger(__name__)
 
@@ -65,15 +68,19 @@ def translate_documents(
         group_sentences: documents are decoded in groups of about so many sentences. Batches are filled across the
             documents of a group, which are written when the group is finished. Default: 1,024, and 16,384 for `prefix`,
             whose batches hold one sentence of each document.
-        output_file: JSON lines, written as documents are finished. If it exists, it is continued: the documents in it
-            are not translated again. What an interruption tore off is dropped.
+        output_file: JSON lines, written as documents are finished; no other process may write it meanwhile. If it
+            exists, it is continued: the documents in it are not translated again. What an interruption tore off is
+            dropped. Of documents that are not finished, the decoded batches stand beside it, under its name and
+            ".decoded.jsonl", so that an interrupted run loses a batch at most.
         progress: shows a bar that counts sentences.
         statistics: the counts of what happened are added to it, those of continued documents too.
         generate_kwargs: options of `generate`, such as `num_beams`.
 
     Raises:
         ResumeError: `output_file` belongs to another model, other settings or other documents.
+        BlockingIOError: another process is writing `output_file`.
     """
+    check_positive(group_sentences=group_sentences)
     num_total = sum(map(_num_sentences, documents)) if isinstance(documents, Sequence) else None
     with tqdm(total=num_total, unit=" sentences", disable=not progress) as bar:
         translator = DocumentTranslator(
@@ -89,7 +96,7 @@ def translate_documents(
             generate_kwargs=generate_kwargs,
             on_progress=bar.update,
         )
-        with _TranslationFile(output_file, lambda: _settings(translator)) as file:
+        with _opened(output_file, translator) as file:
             group_sentences = group_sentences or (16384 if translator.strategy == "prefix" else 1024)
             finished = _translate_in_groups(translator, documents, group_sentences, file, bar)
     total = DecodingStatistics()
@@ -157,7 +164,30 @@ def _translate_group(
     translated = translator.translate([source for _, source in group])
     for (name, source), document in zip(group, translated, strict=True):
         file.append(name, source, document)
+    if file.outputs is not None:
+        file.outputs.clear()
     return translated
+
+
+@contextmanager
+def _opened(path: str | Path | None, translator: DocumentTranslator) -> Iterator["_TranslationFile"]:
+    """The file of translations, which no other process may write, with what an earlier run has left in it."""
+    if path is None:
+        yield _TranslationFile()
+        return
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    settings = json.loads(json.dumps(_settings(translator)))
+    with locked(path), path.open("r+b" if path.exists() else "w+b") as content:
+        file = _TranslationFile(path, content, settings)
+        assert file.outputs is not None
+        translator.generator.memory = file.outputs
+        is_finished = False
+        try:
+            yield file
+            is_finished = True
+        finally:
+            file.outputs.close(is_finished)
 
 
 def _name_and_source(document: Document) -> tuple[str | None, SourceDocument]:
@@ -187,32 +217,17 @@ class _TranslationFile:
     """The finished documents of this and earlier runs, one to a line below a header; without a path nothing at all.
 
     The header holds what the translations depend on; a line holds the source's hash, so that a translation is never
-    taken for that of another text.
+    taken for that of another text. `outputs` is what the decoder has said for the documents that are not finished.
     """
 
-    def __init__(self, path: str | Path | None, settings: Any) -> None:
-        self.path = None if path is None else Path(path)
-        self._settings = settings
-        self._file: BinaryIO | None = None
+    def __init__(self, path: str | Path | None = None, file: BinaryIO | None = None, settings: Any = None) -> None:
+        self.path, self._file = path, file
         self._finished: list[dict[str, Any]] = []
         self._num_written = 0
-
-    def __enter__(self) -> "_TranslationFile":
-        if self.path is None:
-            return self
-        settings = json.loads(json.dumps(self._settings()))
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = self.path.open("r+b" if self.path.exists() else "w+b")
-        try:
+        self.outputs: SavedOutputs | None = None
+        if path is not None:
             self._read(settings)
-        except BaseException:
-            self._file.close()
-            raise
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
-        if self._file is not None:
-            self._file.close()
+            self.outputs = SavedOutputs(saved_outputs_path(Path(path)), settings)
 
     def known(self, index: int, name: str | None, source: SourceDocument) -> TranslatedDocument | None:
         """The document from an earlier run; None if it has not been translated."""

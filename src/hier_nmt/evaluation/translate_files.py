@@ -4,20 +4,18 @@
 
 import re
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, zip_longest
 from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import PreTrainedModel, PreTrainedTokenizerBase, pipeline
+from transformers import AutoConfig, PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase, pipeline
 from transformers.utils import logging
 
 from ..data.formats.document_file import DocumentFile, Unit
-from ..models.decoding_report import DecodingStatistics
 from ..models.long_sentences import sentence_joiner
-from ..models.pipeline_inputs import TEXT_FORMATS
 from ..models.text_segmentation import Segment, replace_sentences, segment_text
 from ..models.working_documents import SourceDocument
 from .translate import translate_documents
@@ -26,9 +24,6 @@ from .translate import translate_documents
 PART_SENTENCES = 200
 # Sentences before a part that are its context; a window takes of them what it can hold.
 CONTEXT_SENTENCES = 32
-# Text formats of the pipeline, and the endings that name them.
-MARKUP_FORMATS = tuple(name for name in TEXT_FORMATS if name != "plain")
-_MARKUP_ENDINGS = {".html": "html", ".htm": "html", ".xhtml": "html", ".md": "markdown", ".markdown": "markdown"}
 _LINE_BREAK = re.compile(r"[\r\n\v\f\x1c-\x1e\x85\u2028\u2029]+")
 
 
@@ -82,10 +77,12 @@ def output_path(path: Path, source_language: str, target_language: str) -> Path:
 
 @dataclass(frozen=True)
 class TranslatedFile:
-    """What `DocumentFile.translated` takes, and the sentences that were translated."""
+    """What `DocumentFile.translated` takes, the sentences that were translated, and how many units were not, as they
+    have a translation."""
 
     translations: list[list[str]]
     sentences: list[TranslatedSentence]
+    num_kept: int = 0
 
 
 @dataclass(frozen=True)
@@ -104,14 +101,36 @@ class _CutUnit:
         return [segment.text for segment in self.segments if segment.is_sentence]
 
 
+def load_config(checkpoint: str | Path) -> PreTrainedConfig:
+    """The configuration of a checkpoint directory, which says the languages of the model before it is loaded."""
+    if not Path(checkpoint).is_dir():
+        raise FileNotFoundError(f"there is no checkpoint directory {checkpoint}")
+    return AutoConfig.from_pretrained(str(checkpoint))
+
+
+def check_device(device: str) -> None:
+    """Raises ValueError for a device that is unknown or not in this machine."""
+    try:
+        torch.empty(1, device=device)
+    # Each backend has its own way to say that it is not there.
+    except Exception as error:
+        reason = str(error).strip().partition("\n")[0] or type(error).__name__
+        raise ValueError(f"device {device!r} cannot be used: {reason}") from None
+
+
 def load_pipeline(checkpoint: str | Path, device: str) -> Any:
     """The translation pipeline of a checkpoint directory, with its model, tokenizer and target tokenizer.
 
     On a CPU in float32, as only some are faster in bfloat16, and without PyTorch's fused attention, which is slower
     there for the single query of a decoding step.
+
+    Raises:
+        FileNotFoundError: there is no such directory.
+        ValueError: the device cannot be used.
     """
     if not Path(checkpoint).is_dir():
         raise FileNotFoundError(f"there is no checkpoint directory {checkpoint}")
+    check_device(device)
     on_cpu = device == "cpu"
     dtype: Any = torch.float32 if on_cpu else "auto"
     attention = {"attn_implementation": "eager" if on_cpu else None}
@@ -123,44 +142,17 @@ def load_pipeline(checkpoint: str | Path, device: str) -> Any:
         logging.enable_progress_bar()
 
 
-def languages_of(model: PreTrainedModel, source: str | None = None, target: str | None = None) -> tuple[str, str]:
-    """(source language, target language) as given, or else of the model.
+def languages_of(config: PreTrainedConfig, source: str | None = None, target: str | None = None) -> tuple[str, str]:
+    """(source language, target language) as given, or else of the model that has the configuration.
 
     Raises:
         ValueError: the model does not say.
     """
-    source = source or getattr(model.config, "source_language", None)
-    target = target or getattr(model.config, "target_language", None)
+    source = source or getattr(config, "source_language", None)
+    target = target or getattr(config, "target_language", None)
     if not source or not target:
-        raise ValueError(f"{model.config.name_or_path} does not say its languages: name source and target language")
+        raise ValueError(f"{config.name_or_path} does not say its languages: name source and target language")
     return source, target
-
-
-def markup_format_of(path: str | Path) -> str | None:
-    """The one of `MARKUP_FORMATS` that a file has by its ending, or None."""
-    return _MARKUP_ENDINGS.get(Path(path).suffix.lower())
-
-
-def translate_markup(
-    pipe: Any, text: str, text_format: str, statistics: DecodingStatistics | None = None, **options: Any
-) -> tuple[bytes, list[TranslatedSentence]]:
-    """A translated page, and its sentences. Tags, attributes, code and link targets stay as they are.
-
-    Args:
-        pipe: a translation pipeline.
-        text: the page.
-        text_format: one of `MARKUP_FORMATS`.
-        statistics: the counts of what happened are added to it.
-        options: of the pipeline.
-
-    Raises:
-        ImportError: a package for the format is not installed.
-    """
-    (result,) = pipe(text, text_format=text_format, return_sentences=True, return_details=True, **options)
-    if statistics is not None:
-        statistics.add(DecodingStatistics(**result["details"]["counts"]))
-    sentences = [TranslatedSentence(**sentence) for sentence in result["sentences"]]
-    return result["translation_text"].encode("utf-8", "replace"), sentences
 
 
 def translate_file(
@@ -193,14 +185,14 @@ def translate_file(
         ResumeError: `output_file` belongs to another model, other settings or another text.
     """
     documents = _cut(file, source_language)
-    is_cut = getattr(model.config, "window_sentences", 1) != 0
+    limit = part_limit(model)
     todo = [
         [unit for unit in units if unit.has_letters and (anew or not unit.unit.is_translated)] for units in documents
     ]
     parts = [
         part
         for units, wanted in zip(documents, todo, strict=True)
-        for part in _parts(units, wanted, context, PART_SENTENCES if is_cut else None)
+        for part in document_parts(_pieces(units, wanted), context, limit)
     ]
     translated = translate_documents(model, tokenizer, parts, output_file=output_file, **options)
     sentences = iter([_LINE_BREAK.sub(" ", text) for part in translated for paragraph in part for text in paragraph])
@@ -210,7 +202,8 @@ def translate_file(
     for units, wanted in zip(documents, todo, strict=True):
         chosen = set(map(id, wanted))
         translations.append([_translation(one, id(one) in chosen, sentences, joiner, pairs) for one in units])
-    return TranslatedFile(translations, pairs)
+    num_kept = 0 if anew else sum(one.unit.is_translated for units in documents for one in units)
+    return TranslatedFile(translations, pairs, num_kept)
 
 
 def _cut(file: DocumentFile, language: str) -> list[list[_CutUnit]]:
@@ -237,19 +230,34 @@ def _translation(
     return replace_sentences(one.segments, found, joiner)
 
 
-def _parts(
-    units: Sequence[_CutUnit], wanted: Sequence[_CutUnit], context: Sequence[Sequence[str]], limit: int | None
-) -> Iterator[SourceDocument]:
-    """The wanted sentences of a document in parts, each with the sentences before it."""
+def _pieces(units: Sequence[_CutUnit], wanted: Sequence[_CutUnit]) -> Iterator[tuple[bool, int, list[str]]]:
     chosen = set(map(id, wanted))
+    return ((id(one) in chosen, one.paragraph, one.sentences) for one in units)
+
+
+def part_limit(model: PreTrainedModel) -> int | None:
+    """The sentences of a part; None for a model that reads whole documents, which are not cut."""
+    return None if getattr(model.config, "window_sentences", 1) == 0 else PART_SENTENCES
+
+
+def document_parts(
+    pieces: Iterable[tuple[bool, int, Sequence[str]]], context: Sequence[Sequence[str]], limit: int | None
+) -> Iterator[SourceDocument]:
+    """The wanted sentences of a document in parts, each with the sentences before it.
+
+    Args:
+        pieces: of each piece of the document, whether it is wanted, the index of its paragraph and its sentences.
+        context: paragraphs of sentences before the document.
+        limit: the most sentences of a part, or None.
+    """
     row = [(-index, sentence) for index, paragraph in enumerate(context, start=1) for sentence in paragraph]
     start = len(row)
-    for one in units:
-        if id(one) not in chosen:
+    for is_wanted, paragraph, sentences in pieces:
+        if not is_wanted:
             yield from _part(row, start, limit)
-            start = len(row) + len(one.sentences)
-        for sentence in one.sentences:
-            row.append((one.paragraph, sentence))
+            start = len(row) + len(sentences)
+        for sentence in sentences:
+            row.append((paragraph, sentence))
             if len(row) - start == limit:
                 yield from _part(row, start, limit)
                 start = len(row)

@@ -24,7 +24,7 @@ from typing import Any
 
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from .batched_generation import BatchedGenerator, Ends, Output, Request
+from .batched_generation import BatchedGenerator, Ends, Output, Request, check_positive
 from .document_encoding import encode_documents
 from .document_windows import Window, fit_window
 from .long_sentences import sentence_joiner, split_long_sentence
@@ -66,7 +66,7 @@ class DocumentTranslator:
             they have been translated alone.
 
     Raises:
-        ValueError: an unknown strategy, or one that the model or tokenizer cannot follow.
+        ValueError: an unknown strategy, one that the model or tokenizer cannot follow, or a number that is none.
     """
 
     def __init__(
@@ -89,8 +89,7 @@ class DocumentTranslator:
             window_sentences = getattr(config, "window_sentences", 1)
         if window_sentences < 0:
             raise ValueError(f"window_sentences must not be negative, got {window_sentences}")
-        if batch_size < 1:
-            raise ValueError(f"batch_size must be at least 1, got {batch_size}")
+        check_positive(max_source_tokens=max_source_tokens, max_target_tokens=max_target_tokens)
         self.model = model
         self.vocabulary = TranslationVocabulary(tokenizer, target_tokenizer or tokenizer)
         self.strategy = _checked_strategy(strategy, window_sentences, self.vocabulary)

@@ -35,7 +35,7 @@ _INLINE = frozenset(
 }
 # Elements whose content is no text in a language: inside of sentences, and all of them.
 _INLINE_KEPT = frozenset(["code", "kbd", "math", "samp", "svg", "tt", "var"])
-_KEPT = _INLINE_KEPT | {"iframe", "noscript", "object", "plaintext", "pre", "script", "style", "template", "textarea"}
+_KEPT = _INLINE_KEPT | {"iframe", "object", "plaintext", "pre", "script", "style", "textarea"}
 # Elements without content.
 _VOID = frozenset(["br", "hr", "img", "input", "link", "meta", "wbr"])
 

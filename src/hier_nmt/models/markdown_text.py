@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
 from .document_layout import TextRun
-from .html_text import is_empty_element, kept_element
+from .html_text import html_runs, is_empty_element, kept_element
 from .protected_spans import OBJECT, ProtectedSpan, masked, template_spans
 from .run_builder import RunBuilder
 
@@ -37,7 +37,8 @@ class _Lost(Exception):
 
 
 def markdown_runs(source: str) -> list[TextRun]:
-    """The text of each paragraph, heading, list item and table cell; code, link targets and HTML are left out.
+    """The text of each paragraph, heading, list item and table cell, and that of blocks of HTML; code, tags and link
+    targets are left out.
 
     What the parser finds is looked up in the text; what is not there (a cell with an escaped bar) is left out, too.
 
@@ -56,6 +57,9 @@ def markdown_runs(source: str) -> list[TextRun]:
     runs = []
     position = 0
     for token in parser.parse(text):
+        if token.type == "html_block" and token.map is not None:
+            places = _places(token.content, text, lines[token.map[0] :], lines[token.map[0]])
+            runs += _html_block_runs(token.content, [start + place for place in places])
         if token.type != "inline" or token.map is None:
             continue
         position = max(position, lines[token.map[0]])
@@ -67,6 +71,14 @@ def markdown_runs(source: str) -> list[TextRun]:
         if run is not None and run.text.replace(OBJECT, "").strip():
             runs.append(run)
     return runs
+
+
+def _html_block_runs(content: str, places: Sequence[int]) -> list[TextRun]:
+    """The text of a block of HTML, whose characters stand at these places of the document; none if they are unknown."""
+    return [
+        run._replace(starts=[places[at] for at in run.starts], stops=[places[at - 1] + 1 for at in run.stops])
+        for run in (html_runs(content) if places else [])
+    ]
 
 
 def _places(content: str, text: str, lines: Sequence[int], position: int) -> list[int]:

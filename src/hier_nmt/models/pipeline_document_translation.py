@@ -20,6 +20,7 @@ from transformers import (
 )
 from transformers.utils import logging
 
+from .batched_generation import check_positive
 from .decoding_report import DecodingStatistics, details
 from .document_layout import DocumentLayout, PlacedSentence
 from .document_translation import DocumentTranslator
@@ -131,7 +132,9 @@ class DocumentTranslationPipeline(Pipeline):
         if args:
             raise TypeError(f"only one positional argument, the text; got {len(args)} more: {args!r:.80}")
         parameters = self._merged_parameters(kwargs)
-        parameters[1]["batch_size"] = batch_size or pipeline_batch_size(self) or _DEFAULT_BATCH_SIZE
+        given = pipeline_batch_size(self) if batch_size is None else batch_size
+        check_positive(batch_size=given)
+        parameters[1]["batch_size"] = _DEFAULT_BATCH_SIZE if given is None else given
         if isinstance(inputs, (str, Mapping)):
             given = with_context(inputs, context, context_translation)
             return self._translate([given], *parameters)

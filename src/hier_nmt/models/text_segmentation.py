@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from .protected_spans import ProtectedSpan, protected_spans
+from .sentence_abbreviations import rejoined
 
 try:
     import sentencex
@@ -40,7 +41,8 @@ def segment_text(text: str, language: str) -> list[Segment]:
 
     A newline, of whatever kind, ends a paragraph, and so a sentence. A tab or four spaces in a row part the fields of a
     line, which are sentences of one paragraph, and so do line breaks and tabs that are escaped (`\\n`). Inside a field
-    the rules that sentencex has for the language decide, but never inside of a span that is not language.
+    the rules that sentencex has for the language decide, but for abbreviations that it does not know
+    (`sentence_abbreviations`), and never inside of a span that is not language.
 
     Args:
         text: any text, also empty.
@@ -142,7 +144,7 @@ def _sentences(line: str, language: str) -> Iterator[str]:
     plain = _SURROGATE.sub("\ufffd", _WHITE_SPACE.sub(" ", _with_words(line, spans)))
     closing = {span.start: span.stop for span in spans if span.kind == "close"}
     position = begin = 0
-    for piece in sentencex.segment(language, plain):
+    for piece in rejoined(sentencex.segment(language, plain), language):
         start = plain.find(piece, position)
         # What sentencex might leave out, or change, stays with the sentence after it.
         if start < 0:

@@ -120,10 +120,10 @@ def test_outputs_are_named_by_the_target_language(tmp_path, name, expected) -> N
 
 def test_languages_are_those_of_the_model_unless_they_are_given() -> None:
     model = WordTranslator(source_language="en", target_language="fr")
-    assert languages_of(model) == ("en", "fr")
-    assert languages_of(model, target="de") == ("en", "de")
+    assert languages_of(model.config) == ("en", "fr")
+    assert languages_of(model.config, target="de") == ("en", "de")
     with pytest.raises(ValueError, match="does not say its languages"):
-        languages_of(WordTranslator(target_language=None), source="en")
+        languages_of(WordTranslator(target_language=None).config, source="en")
 
 
 def test_columns_stand_beside_each_other() -> None:

@@ -347,6 +347,18 @@ def test_wrong_options_are_named() -> None:
         DocumentTranslator(model, model.tokenizer, generate_kwargs={"num_return_sequences": 3})
 
 
+@pytest.mark.parametrize("value", [0, -1])
+@pytest.mark.parametrize(
+    "name", ["batch_size", "max_batch_tokens", "max_source_tokens", "max_target_tokens", "num_beams", "max_new_tokens"]
+)
+def test_numbers_that_are_none_are_no_defaults(name, value) -> None:
+    model = WordTranslator()
+    is_own = name not in ("num_beams", "max_new_tokens")
+    options = {name: value} if is_own else {"generate_kwargs": {name: value}}
+    with pytest.raises(ValueError, match=f"{name} must be at least 1, got {value}"):
+        DocumentTranslator(model, model.tokenizer, **options)
+
+
 @pytest.mark.parametrize(
     ("window_sentences", "strategy"), [(1, "sentence"), (0, "document"), (2, "current"), (4, "current")]
 )

@@ -317,3 +317,18 @@ def test_a_tokenizer_without_separators_is_refused_only_for_windows() -> None:
     )
     with pytest.raises(ValueError, match="'document' needs a tokenizer with a sep_token and a par_token"):
         DocumentTranslationPipeline(WordTranslator(), plain)("A!", strategy="document")
+
+
+@pytest.mark.parametrize("value", [0, -1])
+@pytest.mark.parametrize(
+    "name", ["batch_size", "num_beams", "max_new_tokens", "max_source_tokens", "max_target_tokens"]
+)
+def test_numbers_that_are_none_are_no_defaults(name, value) -> None:
+    pipe = translator()
+    expected = f"{name} must be at least 1, got {value}"
+    with pytest.raises(ValueError, match=expected):
+        pipe("A!", **{name: value})
+    with pytest.raises(ValueError, match=expected):
+        list(pipe((text for text in ["A!"]), **{name: value}))
+    with pytest.raises(ValueError, match=expected):
+        list(pipe.stream("A!", **{name: value}))

@@ -180,7 +180,7 @@ def test_broken_html_is_no_error(text) -> None:
         ("a <https://b.c> d", "A <https://b.c> D"),
         ("a <span class='b'>c</span> d", "A <span class='b'>C</span> D"),
         ("```python\na = b\n```\n\n    c d\n\ne", "```python\na = b\n```\n\n    c d\n\nE"),
-        ("<div>\na b\n</div>\n\nc", "<div>\na b\n</div>\n\nC"),
+        ("<div>\na b\n</div>\n\nc", "<div>\nA B\n</div>\n\nC"),
         ("| a | b c |\n|:--|--:|\n| d | `e` |\n", "| A | B C |\n|:--|--:|\n| D | `e` |\n"),
         ("---\ntitle: a\n---\n\nb\n", "---\ntitle: a\n---\n\nB\n"),
         ("a b\nc d", "A B C D"),

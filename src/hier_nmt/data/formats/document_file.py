@@ -11,6 +11,7 @@ from typing import Self
 from ...models.protected_spans import without_objects
 from ..corpus_files import CorpusError
 from ..documents import ParallelDocument, SentencePair
+from ..text_files import byte_order_mark
 
 # The translation of each unit of each document of a file.
 Translations = Sequence[Sequence[str]]
@@ -53,7 +54,11 @@ class DocumentFile(ABC):
     Attributes:
         path: where it was read; None for a new one.
         documents: what is in it to translate.
+        original: the content that was read, of which what is written keeps the byte order mark, the ends of lines and
+            the like; empty for a new one.
     """
+
+    original = b""
 
     def __init__(self, path: Path | None, documents: Sequence[UnitDocument]) -> None:
         self.path = path
@@ -80,8 +85,13 @@ class DocumentFile(ABC):
     def translated(self, translations: Translations) -> bytes:
         """The content of the file with a translation for each unit, everything else as it was.
 
-        Units that have a translation in the file keep it, if it is the text that is given for them.
+        Units that have a translation in the file keep it, if it is the text that is given for them. Formats with a
+        place for it say of the others that a machine translated them, if the file was read (`new` is for corpora).
         """
+
+    def _encoded(self, text: str) -> bytes:
+        """The content of a file with this text, in UTF-8."""
+        return byte_order_mark(self.original) + text.encode("utf-8", "replace")
 
     def companions(self) -> dict[str, bytes]:
         """Ending -> content of further files that belong beside this one, under its whole name and the ending."""

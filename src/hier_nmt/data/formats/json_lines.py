@@ -14,64 +14,91 @@ from .document_file import DocumentFile, Translations, Unit, UnitDocument
 
 
 class JsonLinesFile(DocumentFile):
-    """Documents of lists of sentences; keys that are not known are kept."""
+    """Documents of lists of sentences; keys that are not known are kept, and so are translations in the file.
+
+    Args:
+        path: where it was read, or None.
+        lines: the lines of the file, with or without a document.
+        contents: index of the line -> the document on it.
+        languages: of source and target.
+    """
 
     def __init__(
-        self, path: Path | None, contents: list[tuple[int, dict[str, Any]]], languages: tuple[str, str]
+        self, path: Path | None, lines: Sequence[str], contents: dict[int, dict[str, Any]], languages: tuple[str, str]
     ) -> None:
-        self._contents = [content for _, content in contents]
-        self._languages = languages
+        self._lines, self._contents, self._languages = lines, contents, languages
         documents = []
-        for line, content in contents:
-            paragraphs = []
-            for paragraph in content["paragraphs"]:
-                sentences = paragraph[languages[0]]
-                paragraphs.append(tuple(Unit(text, None, line) for text in sentences if text.strip()))
-            if any(paragraphs):
-                documents.append(UnitDocument(str(content["id"]), tuple(filter(None, paragraphs))))
-            else:
-                raise CorpusError(path or "", line, "no sentences", f"document {content['id']!r}")
+        for index, content in contents.items():
+            paragraphs = [_units(paragraph, languages, index + 1) for paragraph in content["paragraphs"]]
+            if not any(paragraphs):
+                raise CorpusError(path or "", index + 1, "no sentences", f"document {content['id']!r}")
+            documents.append(UnitDocument(str(content["id"]), tuple(filter(None, paragraphs))))
         super().__init__(path, documents)
 
     @classmethod
     def read(cls, path: str | Path, source_language: str, target_language: str) -> "JsonLinesFile":
-        contents = []
-        lines = decode_text(read_bytes(path), path).split("\n")
-        for line, text in enumerate(lines, start=1):
-            if text.strip():
-                contents.append((line, _checked(path, line, text, source_language)))
-        return cls(Path(path), contents, (source_language, target_language))
+        content = read_bytes(path)
+        lines = decode_text(content, path).split("\n")
+        languages = (source_language, target_language)
+        contents = {
+            index: _checked(path, index + 1, text, languages) for index, text in enumerate(lines) if text.strip()
+        }
+        file = cls(Path(path), lines, contents, languages)
+        file.original = content
+        return file
 
     @classmethod
     def new(cls, documents: Sequence[ParallelDocument], source_language: str, target_language: str) -> "JsonLinesFile":
-        contents = [
-            (
-                line,
-                {"id": item.id, "paragraphs": [{source_language: sentences} for sentences in item.source_paragraphs]},
-            )
-            for line, item in enumerate(documents, start=1)
-        ]
-        return cls(None, contents, (source_language, target_language))
+        contents: dict[int, dict[str, Any]] = {}
+        for index, item in enumerate(documents):
+            paragraphs = [{source_language: sentences} for sentences in item.source_paragraphs]
+            contents[index] = {"id": item.id, "paragraphs": paragraphs}
+        return cls(None, [""] * (len(contents) + 1), contents, (source_language, target_language))
 
     def translated(self, translations: Translations) -> bytes:
-        lines = []
+        lines = list(self._lines)
         source, target = self._languages
-        for content, texts in zip(self._contents, translations, strict=True):
+        for (index, content), texts in zip(self._contents.items(), translations, strict=True):
             rest = iter(texts)
             paragraphs = [
                 paragraph | {target: [next(rest) if text.strip() else text for text in paragraph[source]]}
                 for paragraph in content["paragraphs"]
             ]
-            lines.append(json.dumps(content | {"paragraphs": paragraphs}, ensure_ascii=False))
-        return "".join(f"{line}\n" for line in lines).encode("utf-8", "replace")
+            written = json.dumps(content | {"paragraphs": paragraphs}, ensure_ascii=False)
+            lines[index] = written + lines[index][len(lines[index].rstrip()) :]
+        return self._encoded("\n".join(lines))
 
 
-def _checked(path: str | Path, line: int, text: str, language: str) -> dict[str, Any]:
+def _units(paragraph: dict[str, Any], languages: tuple[str, str], line: int) -> tuple[Unit, ...]:
+    """The sentences of a paragraph that have text."""
+    sources = paragraph[languages[0]]
+    # No list, or an empty one, is that of a paragraph which nobody has translated.
+    targets = paragraph.get(languages[1]) or [None] * len(sources)
+    pairs = zip(sources, targets, strict=True)
+    return tuple(
+        Unit(source, target, line, is_translated=bool(target and target.strip()))
+        for source, target in pairs
+        if source.strip()
+    )
+
+
+def _checked(path: str | Path, line: int, text: str, languages: tuple[str, str]) -> dict[str, Any]:
     content = parse_json(path, line, text)
     if not isinstance(content, dict) or "id" not in content or not isinstance(content.get("paragraphs"), list):
         raise CorpusError(path, line, "no document", 'a document is an object with "id" and a list "paragraphs"')
     for number, paragraph in enumerate(content["paragraphs"], start=1):
-        sentences = paragraph.get(language) if isinstance(paragraph, dict) else None
-        if not isinstance(sentences, list) or not all(isinstance(sentence, str) for sentence in sentences):
-            raise CorpusError(path, line, "not a list of strings", f"{language!r} in paragraph {number}")
+        _check_paragraph(path, line, number, paragraph, languages)
     return content
+
+
+def _check_paragraph(path: str | Path, line: int, number: int, paragraph: Any, languages: tuple[str, str]) -> None:
+    source, target = languages
+    sentences = paragraph.get(source) if isinstance(paragraph, dict) else None
+    if not isinstance(sentences, list) or not all(isinstance(sentence, str) for sentence in sentences):
+        raise CorpusError(path, line, "not a list of strings", f"{source!r} in paragraph {number}")
+    translations = paragraph.get(target) or []
+    if not isinstance(translations, list) or not all(isinstance(one, str | None) for one in translations):
+        raise CorpusError(path, line, "not a list of strings", f"{target!r} in paragraph {number}")
+    if translations and len(translations) != len(sentences):
+        detail = f"paragraph {number} has {len(sentences)} in {source!r} and {len(translations)} in {target!r}"
+        raise CorpusError(path, line, "uneven sentence lists", detail)

@@ -7,7 +7,7 @@ Lines end at "\\n" (or "\\r\\n") only.
 
 import re
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -45,8 +45,14 @@ class LineFile(DocumentFile):
 
     @classmethod
     def read(cls, path: str | Path, source_language: str, target_language: str) -> Self:
-        text = decode_text(read_bytes(path), path)
-        return cls(Path(path), text)
+        content = read_bytes(path)
+        file = cls._of(Path(path), decode_text(content, path), source_language, target_language)
+        file.original = content
+        return file
+
+    @classmethod
+    def _of(cls, path: Path, text: str, source_language: str, target_language: str) -> Self:
+        return cls(path, text)
 
     @abstractmethod
     def _documents(self) -> Iterator[tuple[str, list[list[Line]]]]:
@@ -57,7 +63,7 @@ class LineFile(DocumentFile):
         for indices, texts in zip(self._indices, translations, strict=True):
             for index, text in zip(indices, texts, strict=True):
                 lines[index] = self._translated_line(lines[index], text.replace("\n", " "))
-        return ("\n".join(lines) + self._end).encode("utf-8", "replace")
+        return self._encoded("\n".join(lines) + self._end)
 
     def _translated_line(self, line: str, translation: str) -> str:
         """The line with the translation in the place of its text."""
@@ -73,7 +79,10 @@ class LineFile(DocumentFile):
 
 
 def _units(groups: Sequence[Sequence[Line]]) -> tuple[tuple[Unit, ...], ...]:
-    return tuple(tuple(Unit(line.text, line.target, line.index + 1) for line in group) for group in groups)
+    return tuple(
+        tuple(Unit(line.text, line.target, line.index + 1, is_translated=bool(line.target)) for line in group)
+        for group in groups
+    )
 
 
 class TextFile(LineFile):
@@ -166,8 +175,24 @@ def _read_heads(path: Path, num_lines: int) -> list[int]:
     return heads
 
 
+# What the first line of a table calls the columns of the document and of the source.
+_DOCUMENT_COLUMNS = {"id", "doc", "docid", "doc_id", "document", "document_id", "documentid", "file", "filename"}
+_SOURCE_COLUMNS = {"source", "src", "source_text", "sourcetext", "source_sentence", "sentence", "text", "segment"}
+
+
 class IdColumnFile(LineFile):
-    """Lines `document id TAB source [TAB target]`; neighbouring lines with the same id are a document."""
+    """Lines `document id TAB source [TAB target]`; neighbouring lines with the same id are a document.
+
+    A first line that names the columns belongs to no document and stays as it is.
+    """
+
+    def __init__(self, path: Path | None, text: str, languages: Collection[str] = ()) -> None:
+        self._languages = {language.lower() for language in languages}
+        super().__init__(path, text)
+
+    @classmethod
+    def _of(cls, path: Path, text: str, source_language: str, target_language: str) -> Self:
+        return cls(path, text, [source_language])
 
     @classmethod
     def new(cls, documents: Sequence[ParallelDocument], source_language: str, target_language: str) -> "IdColumnFile":
@@ -176,7 +201,10 @@ class IdColumnFile(LineFile):
 
     def _documents(self) -> Iterator[tuple[str, list[list[Line]]]]:
         seen: set[str] = set()
-        rows = [self._row(index, line) for index, line in enumerate(self._lines) if line.strip()]
+        filled = [(index, line) for index, line in enumerate(self._lines) if line.strip()]
+        if filled and self._is_header(filled[0][1]):
+            del filled[0]
+        rows = [self._row(index, line) for index, line in filled]
         for name, group in groupby(rows, key=lambda row: row[0]):
             lines = [line for _, line in group]
             if name in seen:
@@ -184,6 +212,10 @@ class IdColumnFile(LineFile):
                 raise CorpusError(self._path or "", lines[0].index + 1, "document in several places", detail)
             seen.add(name)
             yield name, [lines]
+
+    def _is_header(self, line: str) -> bool:
+        names = [re.sub(r"[\s-]+", "_", field.strip(' "\r').lower()) for field in line.split("\t")]
+        return len(names) > 1 and names[0] in _DOCUMENT_COLUMNS and names[1] in _SOURCE_COLUMNS | self._languages
 
     def _row(self, index: int, line: str) -> tuple[str, Line]:
         fields = [field.strip() for field in line.split("\t")]
@@ -195,8 +227,11 @@ class IdColumnFile(LineFile):
         return fields[0], Line(index, fields[1], fields[2] if len(fields) > 2 else None)
 
     def _translated_line(self, line: str, translation: str) -> str:
-        fields = line.split("\t")
-        return "\t".join([*fields[:2], _without_tabs(translation), *fields[3:]])
+        text = line.removesuffix("\r")
+        fields = text.split("\t")
+        is_kept = len(fields) > 2 and fields[2].strip() == translation
+        written = fields[2] if is_kept else _without_tabs(translation)
+        return "\t".join([*fields[:2], written, *fields[3:]]) + line[len(text) :]
 
 
 def _without_tabs(text: str) -> str:

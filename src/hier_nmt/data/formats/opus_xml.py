@@ -18,10 +18,11 @@ from typing import Any
 
 from lxml import etree
 
-from ..corpus_files import CorpusError
+from ..corpus_files import CorpusError, read_bytes
 from ..documents import ParallelDocument, SentencePair
 from .document_file import DocumentFile, Translations, Unit, UnitDocument
 from .xml_files import (
+    XML_LANGUAGE,
     Element,
     clear,
     descendants,
@@ -44,6 +45,8 @@ _ARCHIVE_ERRORS = (
 class OpusXmlFile(DocumentFile):
     """A document of one language."""
 
+    _languages: tuple[str, str] | None = None
+
     def __init__(self, path: Path | None, tree: Any) -> None:
         self._tree = tree
         self._sentences = [one for one in descendants(tree.getroot(), "s") if _text(one)]
@@ -55,11 +58,14 @@ class OpusXmlFile(DocumentFile):
 
     @classmethod
     def read(cls, path: str | Path, source_language: str, target_language: str) -> "OpusXmlFile":
-        tree = parse_xml(path)
+        content = read_bytes(path)
+        tree = parse_xml_content(content, path)
         root = tree.getroot()
         if local_name(root) == "cesAlign":
             raise CorpusError(path, line_of(root), "an alignment file", "it has no text: give one of its documents")
-        return cls(Path(path), tree)
+        file = cls(Path(path), tree)
+        file.original, file._languages = content, (source_language, target_language)
+        return file
 
     @classmethod
     def new(cls, documents: Sequence[ParallelDocument], source_language: str, target_language: str) -> "OpusXmlFile":
@@ -81,7 +87,11 @@ class OpusXmlFile(DocumentFile):
         for sentence, text in zip(self._sentences, translations[0], strict=True):
             clear(sentence)
             sentence.text = valid_text(text)
-        return xml_bytes(self._tree)
+        for element in self._tree.iter(etree.Element):
+            for name in (XML_LANGUAGE, "lang"):
+                if self._languages is not None and same_language(element.get(name), self._languages[0]):
+                    element.set(name, self._languages[1])
+        return xml_bytes(self._tree, self.original)
 
     def sentences_by_id(self) -> dict[str, str]:
         """The text of each sentence."""

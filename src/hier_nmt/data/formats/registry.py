@@ -16,6 +16,7 @@ from .line_files import HeadsFile, IdColumnFile, IwsltFile, MosesFile, TextFile
 from .opus_xml import OpusXmlFile, alignment_bytes
 from .subtitles import SrtFile
 from .tmx import TmxFile
+from .unsupported import check_is_plain_text
 from .wmt_xml import WmtXmlFile
 from .xliff import XliffFile
 
@@ -43,6 +44,8 @@ _BY_ENDING = {
     ".xlf": "xliff",
     ".xliff": "xliff",
 }
+# Those of XLIFF are files of tools that have each an ending of their own.
+_XML_ENDINGS = (".xml", ".sdlxliff", ".mqxliff", ".mxliff")
 _BY_ROOT = {"dataset": "wmt-xml", "tmx": "tmx", "xliff": "xliff", "document": "opus-xml", "text": "opus-xml"}
 
 
@@ -50,17 +53,19 @@ def format_of(path: str | Path) -> str:
     """The format that a file to translate has, by its ending, or by what it begins with; else "text".
 
     Raises:
-        CorpusError: an XML file of another kind.
+        CorpusError: a format that is not read, or an XML file of another kind; what is not known to be plain text is
+            not taken for it.
     """
     path = Path(path)
     ending = path.with_name(path.name.removesuffix(".gz")).suffix.lower()
     if ending in _BY_ENDING:
         return _BY_ENDING[ending]
     start = read_bytes(path)[:100_000].lstrip(b"\xef\xbb\xbf \t\r\n")
-    if ending == ".xml" or start.startswith(b"<?xml"):
+    if ending in _XML_ENDINGS or start.startswith(b"<?xml"):
         return _format_of_xml(path, start)
     if b"<talkid>" in start:
         return "iwslt"
+    check_is_plain_text(path, ending.removeprefix("."), start)
     return "text"
 
 

@@ -1,36 +1,31 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""SubRip subtitles (.srt). A sentence often runs over several subtitles, so what is translated as one is the sentence;
-its translation is spread over the same subtitles, whose times never change."""
+"""SubRip subtitles (.srt). Each keeps its own text and its times. A sentence that certainly goes on in the next one is
+translated as a whole, and its translation is shared out over the same subtitles."""
 
-import math
 import re
-from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate
+from itertools import pairwise
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
-from ...models.placed_marks import Mark, with_marks
+from ...models.text_segmentation import segment_text
 from ..corpus_files import CorpusError, read_bytes
 from ..documents import ParallelDocument, SentencePair
 from ..text_files import decode_text
 from .document_file import DocumentFile, Translations, Unit, UnitDocument
+from .subtitle_text import TAG, Block, begins_in_lower_case, blocks, ends_sentence, spread, wrapped_lines
 
 _TIMES = re.compile(
     r"\s*(\d{1,6}):([0-5]?\d):([0-5]?\d)[,.](\d{1,3})\s*-->\s*"
     r"(\d{1,6}):([0-5]?\d):([0-5]?\d)[,.](\d{1,3})(?:\s.*)?\s*"
 )
-_TAG = re.compile(r"</?[a-zA-Z][^<>]*>|\{\\[^{}]*\}")
-_NEW_SPEAKER = re.compile(r"\s*[-–—]\s*")
-_SENTENCE_ENDS = ".?!…♪。？！:])"
-_CLOSING_MARKS = "'\"”’»]）"
-# A line of a subtitle is read in time up to about so many characters (Netflix and BBC style guides: 37 to 42).
-MAX_LINE_CHARACTERS = 42
 MAX_JOINED_SUBTITLES = 6
-# Seconds without subtitles after which a new sentence begins, whatever the punctuation.
-MAX_PAUSE = 3.0
+# Seconds between two subtitles of one sentence, at most.
+MAX_PAUSE = 1.0
+# The same for subtitles whose text is only paired with that of another language, where nothing can get lost.
+_MAX_PAUSE_OF_PAIRS = 3.0
 
 
 @dataclass
@@ -45,34 +40,45 @@ class Subtitle:
     tail: list[str] = field(default_factory=list)
 
 
-class _Piece(NamedTuple):
-    """What one speaker says in one subtitle: without tags, which stand as (place in the text, tag)."""
+class _Share(NamedTuple):
+    """The part of a sentence that stands in a block of a subtitle."""
 
-    subtitle: int
-    dash: str
+    block: int
     text: str
-    tags: tuple[tuple[int, str], ...]
 
 
 class SrtFile(DocumentFile):
-    """A file of subtitles: one document, one paragraph, whose units are sentences."""
+    """A file of subtitles: one document, one paragraph, whose units are sentences.
 
-    def __init__(self, path: Path | None, subtitles: list[Subtitle], newline: str = "\n") -> None:
+    Args:
+        path: where it was read, or None.
+        subtitles: in order.
+        newline: what ends its lines.
+        language: by whose rules the text is cut into sentences, which may go on in the next subtitle. None: the text of
+            each subtitle is one.
+    """
+
+    def __init__(
+        self, path: Path | None, subtitles: list[Subtitle], newline: str = "\n", language: str | None = None
+    ) -> None:
         self.subtitles = subtitles
         self._newline = newline
-        pieces = [piece for index, one in enumerate(subtitles) for piece in _pieces(index, one.text)]
-        self._sentences = list(_join_pieces(pieces, subtitles))
+        self.blocks = [block for index, one in enumerate(subtitles) for block in blocks(index, one.text)]
+        self._sentences = _sentences(self.blocks, subtitles, language)
         units = tuple(
-            Unit(" ".join(piece.text for piece in sentence), None, subtitles[sentence[0].subtitle].line)
-            for sentence in self._sentences
+            Unit(" ".join(share.text for share in shares), None, subtitles[self.blocks[shares[0].block].subtitle].line)
+            for shares in self._sentences
         )
         super().__init__(path, [UnitDocument(path.name if path else "subtitles", (units,))] if units else [])
 
     @classmethod
     def read(cls, path: str | Path, source_language: str, target_language: str) -> "SrtFile":
-        text = decode_text(read_bytes(path), path)
+        content = read_bytes(path)
+        text = decode_text(content, path)
         subtitles = _parse(Path(path), [line.removesuffix("\r") for line in text.split("\n")])
-        return cls(Path(path), subtitles, "\r\n" if "\r\n" in text else "\n")
+        file = cls(Path(path), subtitles, "\r\n" if "\r\n" in text else "\n", source_language)
+        file.original = content
+        return file
 
     @classmethod
     def new(cls, documents: Sequence[ParallelDocument], source_language: str, target_language: str) -> "SrtFile":
@@ -83,24 +89,36 @@ class SrtFile(DocumentFile):
         for number, sentence in enumerate(documents[0].source_sentences):
             start, stop = 3 * number, 3 * number + 3
             head = [str(number + 1), f"{_clock(start)} --> {_clock(stop)}"]
-            subtitles.append(Subtitle(4 * number + 1, head, start, stop, _wrapped(sentence, 1), [""]))
+            subtitles.append(Subtitle(4 * number + 1, head, start, stop, wrapped_lines(sentence), [""]))
         return cls(None, subtitles)
 
     def translated(self, translations: Translations) -> bytes:
-        texts: list[list[str]] = [[] for _ in self.subtitles]
-        for sentence, translation in zip(self._sentences, translations[0], strict=True):
+        parts: dict[int, list[str]] = {}
+        for shares, translation in zip(self._sentences, translations[0] if translations else [], strict=True):
             # Spaces that keep words together, as before a French question mark, stay what they are.
             words = re.sub(r"[ \t\r\n]+", " ", translation).strip()
             # Only between times may an arrow stand in such a file.
             words = re.sub(r"-{2,}>", "->", words)
-            shares = _spread(words, [len(piece.text) for piece in sentence])
-            for piece, share in zip(sentence, shares, strict=True):
-                texts[piece.subtitle].append(f"{piece.dash}{_with_tags(share, piece)}")
+            for share, text in zip(shares, spread(words, self._weights(shares)), strict=True):
+                parts.setdefault(share.block, []).append(text)
+        texts = ["" for _ in self.subtitles]
+        for index, block in enumerate(self.blocks):
+            found = block.with_text(" ".join(parts[index])) if index in parts else block.as_it_is()
+            texts[block.subtitle] += found + block.lines[-1].end
         lines: list[str] = []
-        for subtitle, parts in zip(self.subtitles, texts, strict=True):
-            text = _wrapped(parts[0], len(subtitle.text)) if len(parts) == 1 else parts or subtitle.text
-            lines += [*subtitle.head, *text, *subtitle.tail]
-        return self._newline.join(lines).encode("utf-8", "replace")
+        for subtitle, text in zip(self.subtitles, texts, strict=True):
+            lines += [*subtitle.head, *(text.split("\n") if subtitle.text else []), *subtitle.tail]
+        return self._encoded(self._newline.join(lines))
+
+    def _weights(self, shares: Sequence[_Share]) -> list[float]:
+        """How much of a translation goes where: by the length of the source, and by the time that it is shown."""
+        shown = [self.subtitles[self.blocks[share.block].subtitle] for share in shares]
+        seconds = [one.stop - one.start for one in shown]
+        lengths = [len(share.text) for share in shares]
+        return [
+            length / (sum(lengths) or 1) + second / (sum(seconds) or 1)
+            for length, second in zip(lengths, seconds, strict=True)
+        ]
 
 
 def _parse(path: Path, lines: list[str]) -> list[Subtitle]:
@@ -127,8 +145,8 @@ def _parse(path: Path, lines: list[str]) -> list[Subtitle]:
             raise CorpusError(path, index + 1, "bad times of a subtitle", f"it ends before it starts: {line.strip()}")
         subtitles.append(Subtitle(index + 1, [*_number_before(lines, index, subtitles), line], start, stop, []))
     for subtitle in subtitles:
-        plain = _TAG.sub("", " ".join(line.strip() for line in subtitle.text))
-        if "-->" in plain or _TAG.search(plain):
+        plain = TAG.sub("", " ".join(line.strip() for line in subtitle.text))
+        if "-->" in plain or TAG.search(plain):
             raise CorpusError(path, subtitle.line, "tags inside of other marks", f"{' '.join(subtitle.text):.60}")
         while subtitle.text and not subtitle.text[-1].strip():
             subtitle.tail.insert(0, subtitle.text.pop())
@@ -138,110 +156,53 @@ def _parse(path: Path, lines: list[str]) -> list[Subtitle]:
 
 
 def _number_before(lines: list[str], index: int, subtitles: list[Subtitle]) -> list[str]:
-    """The line with the number of a subtitle, taken back from the text of the one before."""
+    """The line with the number of a subtitle, taken back from the text of the one before.
+
+    It stands behind a blank line. In files without those it is the number after that of the subtitle before; another
+    number is text.
+    """
     if index == 0 or not lines[index - 1].strip().isdecimal():
         return []
+    number = lines[index - 1]
     if subtitles:
-        subtitles[-1].text.pop()
-    return [lines[index - 1]]
+        before = subtitles[-1]
+        is_next = len(before.head) == 2 and _is_next(before.head[0], number)
+        if lines[index - 2].strip() and not is_next:
+            return []
+        before.text.pop()
+    return [number]
 
 
-def _pieces(index: int, lines: Sequence[str]) -> Iterator[_Piece]:
-    """The text of a subtitle, or of each speaker where lines begin with dashes."""
-    if not lines:
-        return
-    plain = [_TAG.sub("", line) for line in lines]
-    starts = [at for at, line in enumerate(plain) if at == 0 or _NEW_SPEAKER.match(line)]
-    for start, stop in zip(starts, [*starts[1:], len(lines)], strict=True):
-        piece = _piece(index, " ".join(line.strip() for line in lines[start:stop]))
-        if piece.text:
-            yield piece
+def _is_next(number: str, following: str) -> bool:
+    # Python reads no integers of thousands of digits.
+    return max(len(number), len(following)) < 20 and int(number) + 1 == int(following)
 
 
-def _piece(index: int, text: str) -> _Piece:
-    tags: list[tuple[int, str]] = []
-    plain = ""
-    end = 0
-    for match in _TAG.finditer(text):
-        plain += text[end : match.start()]
-        tags.append((len(plain), match[0]))
-        end = match.end()
-    plain += text[end:]
-    dash = _NEW_SPEAKER.match(plain)
-    cut = dash.end() if dash else 0
-    left = len(plain[cut:]) - len(plain[cut:].lstrip())
-    places = tuple((max(0, place - cut - left), tag) for place, tag in tags)
-    return _Piece(index, plain[:cut], plain[cut:].strip(), places)
+def _sentences(all_blocks: Sequence[Block], subtitles: Sequence[Subtitle], language: str | None) -> list[list[_Share]]:
+    """The sentences, in order, each with its shares in one block or several."""
+    sentences: list[list[_Share]] = []
+    # Where nothing has letters, what has other signs is there to be left as it is.
+    has_letters = any(block.has_letters for block in all_blocks)
+    previous: int | None = None
+    for index, block in enumerate(all_blocks):
+        if not (block.has_letters if has_letters else block.text):
+            continue
+        segments = [] if language is None else segment_text(block.text, language)
+        texts = [segment.text for segment in segments if segment.is_sentence] or [block.text]
+        is_joined = language is not None and previous == index - 1 and len(sentences[-1]) < MAX_JOINED_SUBTITLES
+        if is_joined and _goes_on(all_blocks[index - 1], block, subtitles):
+            sentences[-1].append(_Share(index, texts.pop(0)))
+        sentences += [[_Share(index, text)] for text in texts]
+        previous = index
+    return sentences
 
 
-def _join_pieces(pieces: Sequence[_Piece], subtitles: Sequence[Subtitle]) -> Iterator[list[_Piece]]:
-    """The pieces of each sentence."""
-    sentence: list[_Piece] = []
-    for piece in pieces:
-        if sentence:
-            pause = subtitles[piece.subtitle].start - subtitles[sentence[-1].subtitle].stop
-            is_full = len(sentence) == MAX_JOINED_SUBTITLES
-            if is_full or piece.dash or pause > MAX_PAUSE or _ends_sentence(sentence[-1].text):
-                yield sentence
-                sentence = []
-        sentence.append(piece)
-    if sentence:
-        yield sentence
-
-
-def _ends_sentence(text: str) -> bool:
-    """Whether behind one of the marks that end a sentence nothing comes but marks that close one."""
-    text = text.rstrip()
-    closed = text.rstrip(_CLOSING_MARKS)
-    return any(mark in _SENTENCE_ENDS for mark in closed[-1:] + text[len(closed) :])
-
-
-def _spread(text: str, weights: Sequence[int]) -> list[str]:
-    """The text in as many parts as there are weights, cut between words where the weights ask for it.
-
-    A subtitle gets at least a word as long as there are enough of them.
-    """
-    words = text.split(" ")
-    if len(weights) == 1:
-        return [text]
-    ends = [0, *accumulate(len(word) + 1 for word in words)]
-    whole = max(1, sum(weights))
-    parts = []
-    first = 0
-    for number, weight in enumerate(accumulate(weights), start=1):
-        wanted = ends[-1] * weight / whole
-        low = min(len(words), first + 1)
-        high = max(low, len(words) - (len(weights) - number))
-        last = len(words) if number == len(weights) else _nearest(ends, wanted, low, high)
-        parts.append(" ".join(words[first:last]))
-        first = last
-    return parts
-
-
-def _nearest(ends: Sequence[int], wanted: float, low: int, high: int) -> int:
-    """The place in [low, high] of the number nearest to the wanted one, of two equally near ones the first."""
-    above = bisect_left(ends, wanted, low, high)
-    return above - 1 if above > low and wanted - ends[above - 1] <= ends[above] - wanted else above
-
-
-def _with_tags(text: str, piece: _Piece) -> str:
-    marks = [Mark(place, tag, _tag_kind(tag)) for place, tag in piece.tags]
-    return with_marks(piece.text, marks, text)
-
-
-def _tag_kind(tag: str) -> Literal["open", "close", "whole"]:
-    if not tag.startswith("<") or tag.endswith("/>"):
-        return "whole"
-    return "close" if tag.startswith("</") else "open"
-
-
-def _wrapped(text: str, num_lines: int) -> list[str]:
-    """The text in about equal lines: as many as it had before, or more where they would be too long."""
-    length = len(_TAG.sub("", text))
-    num_lines = max(1, min(num_lines, len(text.split())), math.ceil(length / MAX_LINE_CHARACTERS))
-    if num_lines == 1 or length <= MAX_LINE_CHARACTERS // 2:
-        return [text]
-    return [line for line in _spread(text, [1] * num_lines) if line]
+def _goes_on(block: Block, following: Block, subtitles: Sequence[Subtitle]) -> bool:
+    """Whether a sentence certainly goes on in the next block: in the next subtitle, soon, and in lower case."""
+    pause = subtitles[following.subtitle].start - subtitles[block.subtitle].stop
+    is_next = following.subtitle == block.subtitle + 1 and pause <= MAX_PAUSE
+    is_open = not following.dash and not ends_sentence(block.text)
+    return is_next and is_open and begins_in_lower_case(following.text)
 
 
 def _clock(seconds: int) -> str:
@@ -263,7 +224,7 @@ def paired_subtitles(source: SrtFile, target: SrtFile) -> Iterator[ParallelDocum
             yield CorpusError(path, other.line, "subtitles at other times", f"than line {one.line} of {source.path}")
             return
     texts = [_texts_of_subtitles(file) for file in (source, target)]
-    ends = [{sentence[-1].subtitle for sentence in file._sentences} for file in (source, target)]
+    ends = [set(_ends_of_sentences(file)) for file in (source, target)]
     pairs: list[SentencePair] = []
     collected: tuple[list[str], list[str]] = ([], [])
     for index in range(len(source.subtitles)):
@@ -285,4 +246,21 @@ def paired_subtitles(source: SrtFile, target: SrtFile) -> Iterator[ParallelDocum
 
 
 def _texts_of_subtitles(file: SrtFile) -> list[str]:
-    return [" ".join(piece.text for piece in _pieces(0, one.text)) for one in file.subtitles]
+    texts: list[list[str]] = [[] for _ in file.subtitles]
+    for block in file.blocks:
+        texts[block.subtitle].append(block.text)
+    return [" ".join(filter(None, one)) for one in texts]
+
+
+def _ends_of_sentences(file: SrtFile) -> Iterator[int]:
+    """The subtitles with which a sentence ends, as far as punctuation, dashes and pauses tell."""
+    filled = [block for block in file.blocks if block.text]
+    num_joined = 1
+    for block, following in pairwise(filled):
+        pause = file.subtitles[following.subtitle].start - file.subtitles[block.subtitle].stop
+        is_full = num_joined == MAX_JOINED_SUBTITLES
+        if is_full or following.dash or pause > _MAX_PAUSE_OF_PAIRS or ends_sentence(block.text):
+            yield block.subtitle
+            num_joined = 0
+        num_joined += 1
+    yield from (block.subtitle for block in filled[-1:])

@@ -13,10 +13,11 @@ from typing import Any
 
 from lxml import etree
 
-from ..corpus_files import CorpusError
+from ..corpus_files import CorpusError, read_bytes
 from ..documents import ParallelDocument
 from .document_file import DocumentFile, Translations, Unit, UnitDocument
 from .tagged_text import TaggedText
+from .workflow_states import set_machine_translated_variant
 from .xml_files import (
     XML_LANGUAGE,
     Element,
@@ -28,7 +29,7 @@ from .xml_files import (
     indent,
     line_of,
     local_name,
-    parse_xml,
+    parse_xml_content,
     same_language,
     valid_text,
     xml_bytes,
@@ -60,10 +61,13 @@ class TmxFile(DocumentFile):
 
     @classmethod
     def read(cls, path: str | Path, source_language: str, target_language: str) -> "TmxFile":
-        tree = parse_xml(path)
+        content = read_bytes(path)
+        tree = parse_xml_content(content, path)
         if local_name(tree.getroot()) != "tmx":
             raise CorpusError(path, line_of(tree.getroot()), "not TMX", f"the root is <{local_name(tree.getroot())}>")
-        return cls(Path(path), tree, source_language, target_language)
+        file = cls(Path(path), tree, source_language, target_language)
+        file.original = content
+        return file
 
     @classmethod
     def new(cls, documents: Sequence[ParallelDocument], source_language: str, target_language: str) -> "TmxFile":
@@ -96,7 +100,7 @@ class TmxFile(DocumentFile):
             for unit, element, text in zip(document.units, elements, texts, strict=True):
                 if text != unit.target:
                     self._set_target(element, text)
-        return xml_bytes(self._tree)
+        return xml_bytes(self._tree, self.original)
 
     def _unit(self, element: Element) -> Unit:
         target = self._segment(element, 1)
@@ -127,6 +131,8 @@ class TmxFile(DocumentFile):
         assert source is not None
         clear(segment)
         TaggedText.of(source, _CODES).fill(segment, text)
+        if self.path is not None:
+            set_machine_translated_variant(segment.getparent())
 
 
 def _text(segment: Element) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 from lxml import etree
 
-from ..corpus_files import CorpusError
+from ..corpus_files import CorpusError, read_bytes
 from ..documents import ParallelDocument
 from .document_file import DocumentFile, Translations, Unit, UnitDocument
 from .xml_files import (
@@ -24,6 +24,7 @@ from .xml_files import (
     line_of,
     local_name,
     parse_xml,
+    parse_xml_content,
     same_language,
     valid_text,
     xml_bytes,
@@ -54,7 +55,8 @@ class WmtXmlFile(DocumentFile):
     def read(
         cls, path: str | Path, source_language: str, target_language: str, reference: str | None = None
     ) -> "WmtXmlFile":
-        tree = parse_xml(path)
+        content = read_bytes(path)
+        tree = parse_xml_content(content, path)
         root = tree.getroot()
         if local_name(root) != "dataset":
             raise CorpusError(path, line_of(root), "not WMT XML", f"the root is <{local_name(root)}>, not <dataset>")
@@ -62,7 +64,9 @@ class WmtXmlFile(DocumentFile):
             code = source.get("lang")
             if code is not None and not same_language(code, source_language):
                 raise CorpusError(path, line_of(source), "other language", f"lang={code!r}, not {source_language!r}")
-        return cls(Path(path), tree, target_language, reference)
+        file = cls(Path(path), tree, target_language, reference)
+        file.original = content
+        return file
 
     @classmethod
     def new(cls, documents: Sequence[ParallelDocument], source_language: str, target_language: str) -> "WmtXmlFile":
@@ -85,13 +89,13 @@ class WmtXmlFile(DocumentFile):
             for earlier in [one for one in children(element, "hyp") if one.get("system") == SYSTEM]:
                 element.remove(earlier)
             self._add(element, texts, "hyp", "system", SYSTEM)
-        return xml_bytes(self._tree)
+        return xml_bytes(self._tree, self.original)
 
     def with_reference(self, translations: Translations, translator: str = "A") -> bytes:
         """The file with a further `<ref>` in each document."""
         for element, texts in zip(self._elements, translations, strict=True):
             self._add(element, texts, "ref", "translator", translator)
-        return xml_bytes(self._tree)
+        return xml_bytes(self._tree, self.original)
 
     def _add(self, document: Element, texts: Sequence[str], kind: str, attribute: str, name: str) -> None:
         added: Element = copy.deepcopy(child(document, "src"))

@@ -12,10 +12,11 @@ from typing import Any
 
 from lxml import etree
 
-from ..corpus_files import CorpusError
+from ..corpus_files import CorpusError, read_bytes
 from ..documents import ParallelDocument
 from .document_file import DocumentFile, Translations, Unit, UnitDocument
 from .tagged_text import TaggedText
+from .workflow_states import SegmentState, UnitState
 from .xml_files import (
     Element,
     child,
@@ -25,7 +26,7 @@ from .xml_files import (
     indent,
     line_of,
     local_name,
-    parse_xml,
+    parse_xml_content,
     same_language,
     valid_text,
     xml_bytes,
@@ -38,15 +39,16 @@ _NAMESPACE_1 = "urn:oasis:names:tc:xliff:document:1.2"
 
 @dataclass(frozen=True)
 class _Place:
-    """A segment: its source element, that of its translation if there is one, and what makes one."""
+    """A segment: its source element, that of its translation if there is one, what makes one, and its state."""
 
     source: Element
     target: Element | None
     make_target: Callable[[], Element]
+    state: UnitState | SegmentState
 
     def unit(self) -> Unit:
-        text = None if self.target is None else _text(self.target)
-        return Unit(_text(self.source), text, line_of(self.source), is_translated=bool(text))
+        source, target = _text(self.source), None if self.target is None else _text(self.target)
+        return Unit(source, target, line_of(self.source), is_translated=self.state.is_translated(source, target))
 
     def write(self, text: str) -> None:
         target = self.make_target() if self.target is None else self.target
@@ -68,7 +70,7 @@ class XliffFile(DocumentFile):
         for number, file in enumerate(children(root, "file"), start=1):
             paragraphs = []
             for unit in descendants(file, unit_name):
-                places = [place for place in find_places(unit) if _is_wanted(place.source) and _text(place.source)]
+                places = [place for place in find_places(unit) if _is_wanted(place) and _text(place.source)]
                 if places:
                     paragraphs.append(places)
             if paragraphs:
@@ -80,7 +82,8 @@ class XliffFile(DocumentFile):
 
     @classmethod
     def read(cls, path: str | Path, source_language: str, target_language: str) -> "XliffFile":
-        tree = parse_xml(path)
+        content = read_bytes(path)
+        tree = parse_xml_content(content, path)
         root = tree.getroot()
         if local_name(root) != "xliff":
             raise CorpusError(path, line_of(root), "not XLIFF", f"the root is <{local_name(root)}>")
@@ -94,7 +97,9 @@ class XliffFile(DocumentFile):
                 found = place.get(attribute)
                 if found is not None and not same_language(found, wanted):
                     raise CorpusError(path, line_of(place), "other language", f"{attribute}={found!r}, not {wanted!r}")
-        return cls(Path(path), tree, target_language)
+        file = cls(Path(path), tree, target_language)
+        file.original = content
+        return file
 
     @classmethod
     def new(cls, documents: Sequence[ParallelDocument], source_language: str, target_language: str) -> "XliffFile":
@@ -119,14 +124,16 @@ class XliffFile(DocumentFile):
     def translated(self, translations: Translations) -> bytes:
         for document, places, texts in zip(self.documents, self._places, translations, strict=True):
             for unit, place, text in zip(document.units, places, texts, strict=True):
-                if text != unit.target:
+                if text != unit.target or not unit.is_translated:
                     place.write(text)
+                    if self.path is not None:
+                        place.state.set_machine_translated()
         root = self._tree.getroot()
         if not self._is_old:
             root.set("trgLang", root.get("trgLang") or self._target_language)
         for file in children(root, "file") if self._is_old else ():
             file.set("target-language", file.get("target-language") or self._target_language)
-        return xml_bytes(self._tree)
+        return xml_bytes(self._tree, self.original)
 
 
 def _text(element: Element) -> str:
@@ -135,8 +142,10 @@ def _text(element: Element) -> str:
     return tagged.text if tagged.has_text else ""
 
 
-def _is_wanted(element: Element) -> bool:
-    marks = (one.get("translate") for one in (element, *element.iterancestors()))
+def _is_wanted(place: _Place) -> bool:
+    if place.state.is_locked():
+        return False
+    marks = (one.get("translate") for one in (place.source, *place.source.iterancestors()))
     return next((mark for mark in marks if mark is not None), "yes") != "no"
 
 
@@ -162,12 +171,14 @@ def _old_places(unit: Element) -> Iterator[_Place]:
     segmented = child(unit, "seg-source")
     marks = [] if segmented is None else list(_segment_marks(segmented))
     known = {} if target is None else {mark.get("mid"): mark for mark in _segment_marks(target)}
+    whole = _Place(source, target, partial(_new_old_target, unit, source), UnitState(unit))
     # Somebody may have translated the unit as a whole.
-    if not _are_told_apart(marks) or (target is not None and not known and _text(target)):
-        yield _Place(source, target, partial(_new_old_target, unit, source))
+    if not _are_told_apart(marks) or (not known and whole.unit().is_translated):
+        yield whole
         return
     for mark in marks:
-        yield _Place(mark, known.get(mark.get("mid")), partial(_target_mark, unit, segmented, mark))
+        name = mark.get("mid")
+        yield _Place(mark, known.get(name), partial(_target_mark, unit, segmented, mark), UnitState(unit, name))
 
 
 def _are_told_apart(marks: Sequence[Element]) -> bool:
@@ -183,9 +194,7 @@ def _segment_marks(element: Element) -> Iterable[Element]:
 
 def _new_old_target(unit: Element, behind: Element) -> Element:
     segmented = child(unit, "seg-source")
-    target = _beside(behind if segmented is None else segmented, "target")
-    target.set("state", "needs-review-translation")
-    return target
+    return _beside(behind if segmented is None else segmented, "target")
 
 
 def _target_mark(unit: Element, segmented: Element, mark: Element) -> Element:
@@ -208,10 +217,4 @@ def _new_places(unit: Element) -> Iterator[_Place]:
     for segment in children(unit, "segment"):
         source = child(segment, "source")
         if source is not None:
-            yield _Place(source, child(segment, "target"), partial(_new_new_target, source))
-
-
-def _new_new_target(source: Element) -> Element:
-    target = _beside(source, "target")
-    source.getparent().set("state", "translated")
-    return target
+            yield _Place(source, child(segment, "target"), partial(_beside, source, "target"), SegmentState(segment))

@@ -10,9 +10,12 @@ from typing import Any
 from lxml import etree
 
 from ..corpus_files import CorpusError, read_bytes
+from ..text_files import byte_order_mark
 
 Element = Any
 XML_LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
+_DECLARATION = re.compile(r"\s*<\?xml\s[^>]*\?>\s*")
+_ENCODING = re.compile(r"(encoding\s*=\s*[\"'])([^\"']*)")
 
 
 def parse_xml(path: str | Path) -> Any:
@@ -45,9 +48,36 @@ def parse_xml_content(content: bytes, path: str | Path) -> Any:
     return tree
 
 
-def xml_bytes(tree: Any) -> bytes:
-    """The file that a tree stands for, in UTF-8."""
-    return etree.tostring(tree, xml_declaration=True, encoding="UTF-8") + b"\n"
+def xml_bytes(tree: Any, original: bytes = b"") -> bytes:
+    """The file that a tree stands for, in UTF-8.
+
+    Args:
+        tree: an element tree.
+        original: the content of the file that was read: its byte order mark, its declaration (but for another
+            encoding), its ends of lines and what stands behind the last tag are kept.
+    """
+    if not original:
+        return etree.tostring(tree, xml_declaration=True, encoding="UTF-8") + b"\n"
+    text = original.decode(tree.docinfo.encoding or "utf-8", "replace").lstrip("\ufeff")
+    declaration = _DECLARATION.match(text)
+    written = etree.tostring(tree, encoding="UTF-8").decode()
+    start = _ENCODING.sub(_utf_8, declaration[0]) if declaration else ""
+    # The parser reads every end of a line as a newline.
+    end = re.search(r"\s*\Z", text.replace("\r\n", "\n").replace("\r", "\n"))
+    lines = start.replace("\r\n", "\n").replace("\r", "\n") + written + (end[0] if end else "")
+    return byte_order_mark(original) + lines.replace("\n", _newline(text)).encode()
+
+
+def _utf_8(encoding: re.Match[str]) -> str:
+    """The declaration of an encoding, as it was if it says UTF-8 in any spelling."""
+    return encoding[0] if encoding[2].lower().replace("_", "-") in ("utf-8", "utf8") else f"{encoding[1]}UTF-8"
+
+
+def _newline(text: str) -> str:
+    """How most lines of a text end."""
+    counts = {"\r\n": text.count("\r\n"), "\n": text.count("\n") - text.count("\r\n"), "\r": text.count("\r")}
+    counts["\r"] -= counts["\r\n"]
+    return max(counts, key=lambda newline: counts[newline]) if any(counts.values()) else "\n"
 
 
 def local_name(element: Element) -> str:

@@ -12,11 +12,11 @@ from word_translation import WordTranslator
 
 from hier_nmt.data.formats.registry import format_of, read_document_file
 from hier_nmt.data.formats.tagged_text import TaggedText
-from hier_nmt.evaluation.translate_files import translate_file, translate_markup
+from hier_nmt.evaluation.translate_files import translate_file
+from hier_nmt.evaluation.translate_pages import Page, translate_page
 from hier_nmt.models.html_text import html_runs
 from hier_nmt.models.kept_text import STAND_INS
 from hier_nmt.models.markdown_text import markdown_runs
-from hier_nmt.models.pipeline_document_translation import DocumentTranslationPipeline
 from hier_nmt.models.protected_spans import LINE_BREAK, OBJECT, protected_texts
 
 pytest.importorskip("sentencex")
@@ -137,8 +137,8 @@ def test_every_tag_and_placeholder_stands_where_it_stood_around_shouted_words(pa
 
 def translate(path: Path) -> str:
     model = Shouting(path.read_text())
-    pipe = DocumentTranslationPipeline(model, model.tokenizer)
-    content, _ = translate_markup(pipe, path.read_text(), path.parent.name)
+    page = Page(path.read_text(), path.parent.name)
+    content, _, _ = translate_page(model, model.tokenizer, page, source_language="en", target_language="fr")
     return content.decode()
 
 

@@ -21,7 +21,7 @@ def test_text_keeps_its_white_space(tmp_path) -> None:
     path = tmp_path / "a.txt"
     path.write_bytes("\ufeff  a b. c\r\n\r\n\td\u2028e ".encode())
     assert units(path, "text") == [[["a b. c"], ["d\u2028e"]]]
-    assert translated(path, "text").decode() == "  A B. C\r\n\r\n\tD\u2028E "
+    assert translated(path, "text").decode() == "\ufeff  A B. C\r\n\r\n\tD\u2028E "
 
 
 def test_blank_lines_and_marks_end_documents(tmp_path) -> None:

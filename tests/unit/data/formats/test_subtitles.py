@@ -6,6 +6,7 @@ import pytest
 
 from hier_nmt.data.corpora import read_documents
 from hier_nmt.data.corpus_files import CorpusError
+from hier_nmt.data.documents import ParallelDocument, SentencePair
 from hier_nmt.data.formats.subtitles import SrtFile
 
 FILM = """1
@@ -119,7 +120,7 @@ def test_windows_line_ends_and_byte_order_mark(film) -> None:
     file = SrtFile.read(path, "en", "fr")
     written = file.translated([[unit.source for unit in file.documents[0].units]]).decode()
     assert written.count("\r\n") == written.count("\n")
-    assert written.startswith("1\r\n00:00:01,000")
+    assert written.startswith("\ufeff1\r\n00:00:01,000")
 
 
 @pytest.mark.parametrize(
@@ -162,3 +163,110 @@ def test_subtitles_at_other_times_are_refused(film) -> None:
     other = film(FILM.replace("00:00:15,000 --> 00:00:17,000", "00:01:15,000 --> 00:01:17,000"), "film.fr.srt")
     with pytest.raises(CorpusError, match=r"film.fr.srt:16: subtitles at other times: than line 16 of"):
         list(read_documents([film(), other], "srt", "en", "fr"))
+
+
+def cues(*texts: str, pause: float = 0.1, seconds: float = 2.0) -> str:
+    """Subtitles with these texts, one after the other."""
+    parts = []
+    for number, text in enumerate(texts):
+        start = number * (seconds + pause)
+        times = " --> ".join(f"00:00:{at:06.3f}".replace(".", ",") for at in (start, start + seconds))
+        parts.append(f"{number + 1}\n{times}\n{text}\n")
+    return "\n".join(parts)
+
+
+def translated_cues(film, content: str, change=str.upper) -> list[str]:
+    """The texts of the subtitles behind a translation."""
+    file = SrtFile.read(film(content), "en", "fr")
+    written = file.translated([[change(unit.source) for unit in item.units] for item in file.documents]).decode()
+    heads = [one.head for one in file.subtitles]
+    again = SrtFile.read(film(written, "again.srt"), "en", "fr")
+    assert [one.head for one in again.subtitles] == heads
+    return ["\n".join(one.text) for one in again.subtitles]
+
+
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        # Without final punctuation, but nothing says that the sentence goes on.
+        (["CHAPTER ONE", "The night was dark."], ["chapter one", "the night was dark."]),
+        (["Chapter one", "The night was dark."], ["chapter one", "the night was dark."]),
+        (["WHAT ARE YOU", "DOING HERE"], ["what are you", "doing here"]),
+        (["Anna", "and Bob", "- go now"], ["anna", "and bob", "- go now"]),
+        (["Two plus", "2 is four"], ["two plus", "2 is four"]),
+        (["We saw", "", "them there"], ["we saw", "", "them there"]),
+        (["We saw", "\u266a", "them there"], ["we saw", "\u266a", "them there"]),
+        (["Wait\u2026", "for me"], ["wait\u2026", "for me"]),
+        # A number is no word of its own, wherever it stands.
+        (["1\nHello there.", "2"], ["1\nhello there.", "2"]),
+        (["He is\n1\nyears old."], ["he is\n1\nyears old."]),
+        (["Hello.\n\n3", "Yes."], ["hello.\n\n3", "yes."]),
+        # Captions, speakers and signs keep their lines.
+        (["CHAPTER ONE\nThe night was dark."], ["chapter one\nthe night was dark."]),
+        (["- \n- Yes."], ["- \n- yes."]),
+        (["\u266a\u266a\nOh, my love\n\u266a\u266a"], ["\u266a\u266a\noh, my love\n\u266a\u266a"]),
+        # Breaks inside of lines.
+        (["The committee has\\Nproposed a plan."], ["the committee has\\Nproposed a plan."]),
+        (["- Who?\\N- Me."], ["- who?\\N- me."]),
+        (["The committee has<br/>proposed a plan."], ["the committee has<br/>proposed a plan."]),
+        (["<i>One</i>\\N2\\N<b>Three</b>"], ["<i>one</i>\\N2\\N<b>three</b>"]),
+        (["One\\htwo"], ["one\u00a0two"]),
+        # Only the sentence that goes on is shared out, not those around it.
+        (
+            ["It is very late. We must", "go home now. Are you ready?"],
+            ["it is very late. we must", "go home now. are you ready?"],
+        ),
+    ],
+)
+def test_each_subtitle_keeps_its_own_text(film, texts, expected) -> None:
+    assert translated_cues(film, cues(*texts), str.lower) == expected
+
+
+@pytest.mark.parametrize(
+    ("texts", "pause", "expected"),
+    [
+        (["We must", "go home."], 0.1, ["We must go home."]),
+        (["We must", "<i>go home.</i>"], 0.9, ["We must go home."]),
+        (["We must,", "\u201cgo home\u201d."], 0.1, ["We must, \u201cgo home\u201d."]),
+        (["We must", "go home."], 1.5, ["We must", "go home."]),
+        (["We must", "I said."], 0.1, ["We must", "I said."]),
+        (["He left. We", "go home. Yes."], 0.1, ["He left.", "We go home.", "Yes."]),
+        (["a"] * 7, 0.1, ["a a a a a a", "a"]),
+    ],
+)
+def test_sentences_are_joined_only_where_that_is_certain(film, texts, pause, expected) -> None:
+    assert sentences(film(cues(*texts, pause=pause))) == expected
+
+
+def test_a_translation_is_shared_out_by_length_and_time(film) -> None:
+    content = cues("We must", "go home.").replace("00:00:04,100", "00:00:08,000")
+    # 7 of 15 characters are shown for 2.0 of 7.9 seconds: (0.47 + 0.25) / 2 = 0.36 of eight words.
+    assert translated_cues(film, content, lambda text: "a b c d e f g h") == ["a b c", "d e f g h"]
+    assert translated_cues(film, cues("We must", "go home."), lambda text: "a b c d e f g h") == ["a b c d", "e f g h"]
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        # Without blank lines, a number is that of a subtitle if it comes next.
+        ("1\n00:00:01,000 --> 00:00:02,000\nRoom\n2\n00:00:03,000 --> 00:00:04,000\nHere.\n", ["Room", "Here."]),
+        ("1\n00:00:01,000 --> 00:00:02,000\nRoom\n101\n00:00:03,000 --> 00:00:04,000\nHere.\n", ["Room\n101", "Here."]),
+        ("00:00:01,000 --> 00:00:02,000\nRoom\n101\n00:00:03,000 --> 00:00:04,000\nHere.\n", ["Room\n101", "Here."]),
+        ("1\n00:00:01,000 --> 00:00:02,000\nRoom\n\n7\n00:00:03,000 --> 00:00:04,000\nHere.\n", ["Room", "Here."]),
+    ],
+)
+def test_numbers_of_subtitles_are_told_from_numbers_in_them(film, content, expected) -> None:
+    assert translated_cues(film, content, str) == expected
+
+
+def test_signs_alone_are_left_as_they_are(film) -> None:
+    content = cues("\u266a", "12", "...")
+    assert translated_cues(film, content, str) == ["\u266a", "12", "..."]
+
+
+def test_a_new_file_has_a_subtitle_for_each_sentence_whatever_its_end() -> None:
+    texts = ["One. And a half", "two", "three"]
+    documents = [ParallelDocument("d", (tuple(SentencePair(text, text) for text in texts),))]
+    file = SrtFile.new(documents, "en", "fr")
+    assert [unit.source for unit in file.documents[0].units] == texts
+    assert len(file.translated([["un", "deux", "trois"]]).decode().split("\n\n")) == 3

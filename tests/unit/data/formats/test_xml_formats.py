@@ -187,7 +187,7 @@ def test_xliff_2_has_units_of_segments(file) -> None:
     written = found.translated([["Une porte rouge.", "Close."]]).decode()
     assert 'trgLang="fr"' in written
     assert '<target>Une <pc id="1">porte</pc> rouge.</target>' in written
-    assert '<segment id="s" state="translated">' in written
+    assert '<segment id="s" state="translated" subState="hier_nmt:mt-suggestion">' in written
     assert written.count("<target>") == 2
 
 

@@ -1,0 +1,72 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Formats that are known and not read. As plain text their markup would be translated, so they are refused by name."""
+
+import re
+from pathlib import Path
+
+from ..corpus_files import CorpusError
+
+_NAMES = {
+    "WebVTT subtitles": "vtt",
+    "Advanced SubStation subtitles": "ass ssa",
+    "other subtitles": "sub sbv smi ttml dfxp lrc",
+    "a gettext catalogue": "po pot mo",
+    "a message file of a program": "properties strings stringsdict arb resx rc ftl ini toml yaml yml ts",
+    "SGML": "sgm sgml",
+    "TeX": "tex ltx bib sty cls",
+    "a word processor's document": "docx doc odt rtf pages wps fodt",
+    "a spreadsheet or presentation": "xlsx xls ods pptx ppt odp key",
+    "a table with commas": "csv",
+    "a book": "epub mobi azw3 fb2",
+    "PDF or PostScript": "pdf ps eps",
+    "a page with a program in it": "php asp aspx jsp erb ejs vue svelte hbs liquid twig jinja j2",
+    "text with markup of its own": "rst adoc asciidoc org textile wiki mediawiki pod texi man typ dita mdx rmd ipynb",
+    "a translation tool's package": "ttx sdlppx mqxlz xlz txml txlf idml",
+    "an archive": "zip tar 7z xz bz2 rar zst tgz",
+    "a program": "py js jsx tsx java c h cpp hpp cs go rs rb pl sh sql css scss svg lua swift kt r m",
+    "a picture or sound": "png jpg jpeg gif webp bmp tif tiff mp3 mp4 wav ogg mkv",
+}
+_BY_ENDING = {ending: name for name, endings in _NAMES.items() for ending in endings.split()}
+# What files begin with whose name does not tell.
+_BY_START = {
+    b"WEBVTT": "WebVTT subtitles",
+    b"[Script Info]": "Advanced SubStation subtitles",
+    b"%PDF-": "PDF or PostScript",
+    b"PK\x03\x04": "an archive, or a document of an office program",
+    b"{\\rtf": "a word processor's document",
+    b"\xd0\xcf\x11\xe0": "a word processor's document",
+    b"\\documentclass": "TeX",
+    b"msgid ": "a gettext catalogue",
+}
+# Markdown is plain text to whoever does not ask for more.
+_PLAIN_ENDINGS = ("txt", "text", "asc", "raw", "tok", "src", "ref", "hyp", "trg", "log", "lines", "md")
+# An ending of two letters that nothing else has, "corpus.en", is the code of a language; or "corpus.en-fr".
+_LANGUAGE_ENDING = re.compile(r"[a-z]{2}([-_][a-z]{2,4})?")
+# "Chapter 1. The beginning" and "notes.2024" have none.
+_ENDING = re.compile(r"[a-z][a-z0-9_+-]{0,11}")
+
+
+def check_is_plain_text(path: Path, ending: str, start: bytes) -> None:
+    """Raises CorpusError unless a file may be taken for plain text.
+
+    Args:
+        path: the file, for the error.
+        ending: of its name, without the dot, in lower case.
+        start: what it begins with.
+    """
+    if ending in _BY_ENDING:
+        raise _refusal(path, f"{_BY_ENDING[ending]} (.{ending})")
+    for mark, name in _BY_START.items():
+        if start.startswith(mark):
+            raise _refusal(path, f"{name}, as it begins with {mark.decode('latin-1')!r}")
+    if re.match(rb"(?i)<!doctype html|<html[\s>]", start):
+        raise CorpusError(path, None, "a page without the name of one", "it is HTML: give --format html")
+    is_known = ending in _PLAIN_ENDINGS or _LANGUAGE_ENDING.fullmatch(ending)
+    if _ENDING.fullmatch(ending) and not is_known:
+        raise _refusal(path, f"nothing is known about .{ending}")
+
+
+def _refusal(path: Path, what: str) -> CorpusError:
+    detail = f"{what}; convert it, or give --format text if it is plain text, of which every line is translated"
+    return CorpusError(path, None, "a format that is not read", detail)

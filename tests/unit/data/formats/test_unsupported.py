@@ -1,0 +1,62 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What is not known to be plain text is not translated as such."""
+
+import gzip
+
+import pytest
+
+from hier_nmt.data.corpus_files import CorpusError
+from hier_nmt.data.formats.registry import format_of
+
+
+@pytest.mark.parametrize(
+    ("name", "what"),
+    [
+        ("a.vtt", r"WebVTT subtitles \(.vtt\)"), ("a.po", r"a gettext catalogue \(.po\)"), ("a.en.ASS", "Advanced Sub"),
+        ("a.sgm", "SGML"), ("a.properties", "message file of a program"), ("a.tex", "TeX"), ("a.docx", "word"),
+        ("a.csv", "a table with commas"), ("a.rst", "markup of its own"), ("a.ts", "message file"), ("a.po.gz", ".po"),
+        ("a.unheard", "nothing is known about .unheard"), ("a.b_c", "nothing is known about .b_c"),
+    ],
+)  # fmt: skip
+def test_files_of_other_formats_are_refused_by_name(tmp_path, name, what) -> None:
+    content = b"Hello there.\n"
+    (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    with pytest.raises(CorpusError, match=f"a format that is not read: .*{what}.*--format text"):
+        format_of(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"WEBVTT\n\n00:01.000 --> 00:02.000\nHi\n", b"\xef\xbb\xbf[Script Info]\nTitle: x\n",
+        b"%PDF-1.7\n", b"PK\x03\x04",
+        b"{\\rtf1 Hi}", b"\\documentclass{article}\n", b'msgid ""\nmsgstr ""\n',
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("name", ["a", "a.txt", "a.en"])
+def test_files_of_other_formats_are_refused_whatever_their_name(tmp_path, name, content) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(CorpusError, match="a format that is not read"):
+        format_of(tmp_path / name)
+
+
+@pytest.mark.parametrize("content", ["<!DOCTYPE html>\n<p>a", "\n<HTML lang=en><p>a"])
+def test_a_page_with_another_name_says_which_format_to_give(tmp_path, content) -> None:
+    (tmp_path / "page").write_text(content)
+    with pytest.raises(CorpusError, match="it is HTML: give --format html"):
+        format_of(tmp_path / "page")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "a", "a.txt", "a.TXT", "corpus.en", "corpus.de", "corpus.en-fr", "corpus.pt_BR", "a.txt.gz", ".hidden",
+        "notes.2024",
+        "Chapter 1. The beginning", "report.v2 (final)", "train.tags.en-fr.en", "test.ref",
+    ],
+)  # fmt: skip
+def test_plain_text_is_known_by_its_name(tmp_path, name) -> None:
+    content = b"Hello there.\n"
+    (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    assert format_of(tmp_path / name) == "text"
