@@ -41,6 +41,8 @@ def translate_documents(
     strategy: str | None = None,
     *,
     target_tokenizer: PreTrainedTokenizerBase | None = None,
+    source_language: str | None = None,
+    target_language: str | None = None,
     window_sentences: int | None = None,
     batch_size: int = 32,
     max_batch_tokens: int | None = None,
@@ -59,6 +61,7 @@ def translate_documents(
         tokenizer: of the source language, or of both.
         documents: parallel documents, of which the source is read, paragraphs of source sentences, or these with the
             context before them as `SourceDocument`.
+        source_language, target_language: see `DocumentTranslator`.
         strategy: `sentence`, `current`, `prefix` or `document`; default: what suits the model's windows.
         target_tokenizer: of the target language, where it is another one.
         window_sentences: K; default: the one the model was trained with.
@@ -87,6 +90,8 @@ def translate_documents(
             model,
             tokenizer,
             target_tokenizer,
+            source_language=source_language,
+            target_language=target_language,
             strategy=strategy,
             window_sentences=window_sentences,
             batch_size=batch_size,

@@ -194,7 +194,15 @@ def translate_file(
         for units, wanted in zip(documents, todo, strict=True)
         for part in document_parts(_pieces(units, wanted), context, limit)
     ]
-    translated = translate_documents(model, tokenizer, parts, output_file=output_file, **options)
+    translated = translate_documents(
+        model,
+        tokenizer,
+        parts,
+        output_file=output_file,
+        source_language=source_language,
+        target_language=target_language,
+        **options,
+    )
     sentences = iter([_LINE_BREAK.sub(" ", text) for part in translated for paragraph in part for text in paragraph])
     joiner = sentence_joiner(target_language)
     pairs: list[TranslatedSentence] = []

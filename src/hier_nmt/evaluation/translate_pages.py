@@ -86,7 +86,15 @@ def translate_page(
     layout = document_layout({"text": page.text}, page.text_format, source_language, joiner)
     pieces = ((True, index, paragraph) for index, paragraph in enumerate(layout.paragraphs()))
     parts = list(document_parts(pieces, context, part_limit(model)))
-    translated = translate_documents(model, tokenizer, parts, output_file=output_file, **options)
+    translated = translate_documents(
+        model,
+        tokenizer,
+        parts,
+        output_file=output_file,
+        source_language=source_language,
+        target_language=target_language,
+        **options,
+    )
     texts = [text for part in translated for paragraph in part for text in paragraph]
     slots = zip(layout.slots, texts, strict=True)
     sentences = [TranslatedSentence(slot.text, text, slot.paragraph) for slot, text in slots]

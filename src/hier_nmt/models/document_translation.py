@@ -27,6 +27,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from .batched_generation import BatchedGenerator, Ends, Output, Request, check_positive
 from .document_encoding import encode_documents
 from .document_windows import Window, fit_window
+from .language_tokens import check_languages, check_translates
 from .long_sentences import sentence_joiner, split_long_sentence
 from .translation_vocabulary import TranslationVocabulary
 from .working_documents import (
@@ -53,6 +54,8 @@ class DocumentTranslator:
         model: an encoder-decoder with `generate`.
         tokenizer: of the source language, or of both.
         target_tokenizer: of the target language, where it is another one.
+        source_language, target_language: for a model of many languages, which to read and which to write; a model of
+            one pair is only checked to be one of that pair.
         strategy: one of `STRATEGIES`; default: `sentence` for a model of single sentences or without separators,
             `document` for K = 0, otherwise `current`.
         window_sentences: K; default: the one the model was trained with.
@@ -66,7 +69,8 @@ class DocumentTranslator:
             they have been translated alone.
 
     Raises:
-        ValueError: an unknown strategy, one that the model or tokenizer cannot follow, or a number that is none.
+        ValueError: an unknown strategy, one that the model or tokenizer cannot follow, a number that is none, a
+            language that the model does not have, or a model that is no encoder-decoder.
     """
 
     def __init__(
@@ -75,6 +79,8 @@ class DocumentTranslator:
         tokenizer: PreTrainedTokenizerBase,
         target_tokenizer: PreTrainedTokenizerBase | None = None,
         *,
+        source_language: str | None = None,
+        target_language: str | None = None,
         strategy: str | None = None,
         window_sentences: int | None = None,
         batch_size: int = 32,
@@ -85,13 +91,15 @@ class DocumentTranslator:
         on_progress: Callable[[int], object] | None = None,
     ) -> None:
         config = model.config
+        check_translates(model)
+        check_languages(config, source_language, target_language)
         if window_sentences is None:
             window_sentences = getattr(config, "window_sentences", 1)
         if window_sentences < 0:
             raise ValueError(f"window_sentences must not be negative, got {window_sentences}")
         check_positive(max_source_tokens=max_source_tokens, max_target_tokens=max_target_tokens)
         self.model = model
-        self.vocabulary = TranslationVocabulary(tokenizer, target_tokenizer or tokenizer)
+        self.vocabulary = TranslationVocabulary(tokenizer, target_tokenizer or tokenizer, source_language)
         self.strategy = _checked_strategy(strategy, window_sentences, self.vocabulary)
         self.window_sentences = 1 if self.strategy == "sentence" else window_sentences
         self.max_source_tokens = max_source_tokens or _length_limit(config, "max_source_tokens")
@@ -102,7 +110,7 @@ class DocumentTranslator:
             self.vocabulary.target_separators,
             batch_size,
             max_batch_tokens,
-            generate_kwargs or {},
+            {**self.vocabulary.languages.options(model, target_language), **(generate_kwargs or {})},
         )
         self.limits = self.generator.limits
         self.joiner = sentence_joiner(getattr(config, "target_language", None))

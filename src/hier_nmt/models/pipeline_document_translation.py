@@ -24,6 +24,7 @@ from .batched_generation import check_positive
 from .decoding_report import DecodingStatistics, details
 from .document_layout import DocumentLayout, PlacedSentence
 from .document_translation import DocumentTranslator
+from .language_tokens import LanguageTokens, check_translates
 from .library_internals import allow_translation_task, forget_registration, pipeline_batch_size, pipeline_parameters
 from .long_sentences import sentence_joiner
 from .pipeline_inputs import checked_document, context_paragraphs, document_layout, documents_of, one_each, with_context
@@ -36,13 +37,17 @@ TASKS = ("translation", "document-translation")
 
 _FORWARD_OPTIONS = (
     "progress",
+    "source_language",
+    "target_language",
     "strategy",
     "window_sentences",
     "max_batch_tokens",
     "max_source_tokens",
     "max_target_tokens",
 )
-_PREPROCESS_OPTIONS = ("source_language", "text_format")
+_PREPROCESS_OPTIONS = ("source_language", "target_language", "text_format")
+# What the translation pipeline of Transformers 4 called the languages.
+_OLDER_NAMES = {"src_lang": "source_language", "tgt_lang": "target_language"}
 _POSTPROCESS_OPTIONS = ("return_sentences", "return_details")
 _DEFAULT_BATCH_SIZE = 32
 # Of a stream, whose first sentences should not wait for many others.
@@ -79,7 +84,9 @@ class DocumentTranslationPipeline(Pipeline):
         context_translation: what `context` was translated to, sentence by sentence; read by the strategy `prefix`.
         strategy: `sentence`, `current`, `prefix` or `document`; default: what suits the windows of the model.
         window_sentences: K, the sentences of a window; default: the one the model was trained with.
-        source_language: language of the text, for cutting it into sentences; default: the model's, else English.
+        source_language: language of the text; default: the model's, else English. Also `src_lang`.
+        target_language: language of the translation, for models of many (M2M100, NLLB, mBART); any code or, with
+            langcodes, any English name. Also `tgt_lang`.
         text_format: `plain`, `html` or `markdown`. Tags, attributes, code and link targets stay as they are; tags in a
             sentence stand at a border of words, see `placed_marks`. Markdown needs markdown-it-py.
         return_sentences: adds `"sentences"`: a list of `{"source", "translation", "paragraph"}`.
@@ -113,6 +120,7 @@ class DocumentTranslationPipeline(Pipeline):
         target_tokenizer: PreTrainedTokenizerBase | None = None,
         **kwargs: Any,
     ) -> None:
+        check_translates(model)
         if tokenizer is None:
             tokenizer = tokenizer_of(model)
         self.target_tokenizer = target_tokenizer or target_tokenizer_of(model, tokenizer)
@@ -153,15 +161,21 @@ class DocumentTranslationPipeline(Pipeline):
             self.target_tokenizer.save_pretrained(os.path.join(save_directory, TARGET_TOKENIZER_FOLDER))
 
     def _sanitize_parameters(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
-        forward = {name: kwargs.pop(name) for name in _FORWARD_OPTIONS if name in kwargs}
-        others = [
-            {name: kwargs.pop(name) for name in names if name in kwargs}
+        options = {_OLDER_NAMES.get(name, name): value for name, value in kwargs.items()}
+        if len(options) < len(kwargs):
+            raise TypeError(
+                "src_lang and tgt_lang are older names of source_language and target_language: give one each"
+            )
+        forward = {name: options[name] for name in _FORWARD_OPTIONS if name in options}
+        preprocess, postprocess = [
+            {name: options[name] for name in names if options.get(name) is not None}
             for names in (_PREPROCESS_OPTIONS, _POSTPROCESS_OPTIONS)
         ]
-        preprocess, postprocess = [{name: value for name, value in one.items() if value is not None} for one in others]
-        if kwargs:
-            _check_generate_options(kwargs)
-            forward["generate_kwargs"] = kwargs
+        own = {*_FORWARD_OPTIONS, *_PREPROCESS_OPTIONS, *_POSTPROCESS_OPTIONS}
+        generate_kwargs = {name: value for name, value in options.items() if name not in own}
+        if generate_kwargs:
+            _check_generate_options(generate_kwargs)
+            forward["generate_kwargs"] = generate_kwargs
         return preprocess, forward, postprocess
 
     def _merged_parameters(self, kwargs: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
@@ -195,12 +209,19 @@ class DocumentTranslationPipeline(Pipeline):
         yield from ([output] for output in self._translate(group, preprocess, forward, postprocess))
 
     def preprocess(  # type: ignore[override]
-        self, input_: Any, source_language: str | None = None, text_format: str = "plain"
+        self,
+        input_: Any,
+        source_language: str | None = None,
+        target_language: str | None = None,
+        text_format: str = "plain",
     ) -> Any:
         """The document as paragraphs of sentences: a `_PreparedDocument`."""
         config = self.model.config
-        language = source_language or getattr(config, "source_language", None) or _DEFAULT_LANGUAGE
-        target_language = getattr(config, "target_language", None)
+        languages = LanguageTokens(self.tokenizer)
+        language = source_language or getattr(config, "source_language", None)
+        language = languages.code(language) if language else _DEFAULT_LANGUAGE
+        target_language = target_language or getattr(config, "target_language", None)
+        target_language = languages.code(target_language) if target_language else None
         document = checked_document(input_)
         layout = document_layout(document, text_format, language, sentence_joiner(target_language))
         translation = document.get("context_translation")

@@ -19,6 +19,7 @@ from .kept_text import (
     unknown_characters,
     without_surrogates,
 )
+from .language_tokens import LanguageTokens
 from .repetition import REPEATED_NGRAM_SIZE
 
 # How a vocabulary with byte fallback names the bytes of what it does not know.
@@ -28,8 +29,11 @@ _BYTE = re.compile(r"<0x[0-9A-F]{2}>")
 class TranslationVocabulary:
     """The two tokenizers, seen as ids: encoding, decoding, and the special ids that decoding needs."""
 
-    def __init__(self, source: PreTrainedTokenizerBase, target: PreTrainedTokenizerBase) -> None:
+    def __init__(
+        self, source: PreTrainedTokenizerBase, target: PreTrainedTokenizerBase, source_language: str | None = None
+    ) -> None:
         self.source, self.target = source, target
+        self.languages, self._source_language = LanguageTokens(source), source_language
         self.separators = [_separators(tokenizer) for tokenizer in (source, target)]
         self.has_separators = None not in self.separators
         self.target_separators = self.separators[1] or ()
@@ -100,13 +104,14 @@ class TranslationVocabulary:
     def _encode(self, texts: Sequence[str], tokenizer: PreTrainedTokenizerBase) -> list[list[int]]:
         if not texts:
             return []
-        encoded = tokenizer(
-            [without_surrogates(text) for text in texts],
-            add_special_tokens=not self.has_separators,
-            split_special_tokens=True,
-            return_attention_mask=False,
-            verbose=False,
-        )
+        with self.languages.reading(self._source_language):
+            encoded = tokenizer(
+                [without_surrogates(text) for text in texts],
+                add_special_tokens=not self.has_separators,
+                split_special_tokens=True,
+                return_attention_mask=False,
+                verbose=False,
+            )
         return encoded["input_ids"]
 
     def join(self, sentences: Sequence[list[int]], ends_paragraph: Sequence[bool], side: int) -> list[int]:
