@@ -9,6 +9,11 @@ from typing import Any
 
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+try:
+    import langcodes
+except ImportError:
+    langcodes = None
+
 # `__fr__` of M2M100, `fra_Latn` of NLLB, `fr_XX` of mBART.
 _LANGUAGE_TOKEN = re.compile(r"__(?P<m2m>[a-z]{2,3})__|(?P<nllb>[a-z]{3}_[A-Z][a-z]{3})|(?P<mbart>[a-z]{2})_[A-Z]{2}")
 # How far apart two languages may be, by the measure of `langcodes`: variants of one, never two.
@@ -55,8 +60,7 @@ class LanguageTokens:
         """The ISO 639 code of a language; a tokenizer without language tokens leaves it as it is given."""
         if not self.is_multilingual:
             return language
-        import langcodes  # `token` has found it
-
+        _check_langcodes(language)
         return str(langcodes.Language.get(_tag(self._matches[self.token(language)])).language)
 
     @contextmanager
@@ -113,12 +117,14 @@ def _tag(match: re.Match[str]) -> str:
     return (match["m2m"] or match["nllb"] or match["mbart"]).replace("_", "-")
 
 
+def _check_langcodes(language: str) -> None:
+    if langcodes is None:
+        raise ImportError(f"what the model calls {language!r} is found by langcodes: pip install 'langcodes[data]'")
+
+
 def _closest_tag(language: str, tags: list[str]) -> str | None:
     """The tag that means the language, or None."""
-    try:
-        import langcodes
-    except ImportError:
-        raise ImportError(f"to find the language {language!r}: pip install 'langcodes[data]'") from None
+    _check_langcodes(language)
     wanted = language.replace("_", "-")
     try:
         if not langcodes.tag_is_valid(wanted):
