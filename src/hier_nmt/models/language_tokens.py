@@ -12,7 +12,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 try:
     import langcodes
 except ImportError:
-    langcodes = None
+    langcodes = None  # type: ignore[assignment]
 
 # `__fr__` of M2M100, `fra_Latn` of NLLB, `fr_XX` of mBART.
 _LANGUAGE_TOKEN = re.compile(r"__(?P<m2m>[a-z]{2,3})__|(?P<nllb>[a-z]{3}_[A-Z][a-z]{3})|(?P<mbart>[a-z]{2})_[A-Z]{2}")
