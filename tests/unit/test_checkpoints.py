@@ -80,6 +80,17 @@ def test_a_missing_file_makes_the_earlier_checkpoint_the_last_whole_one(damaged,
     assert last_whole_checkpoint(damaged) == damaged / "checkpoint-2"
 
 
+@pytest.mark.parametrize("name", ["optimizer.bin", "optimizer_0/__0_0.distcp", "global_step2/states.pt"])
+def test_training_goes_on_from_the_states_that_fsdp_and_deepspeed_save(damaged, name):
+    checkpoint = damaged / "checkpoint-10"
+    (checkpoint / "optimizer.pt").unlink()
+    assert checkpoint_damage(checkpoint) == "it holds no state of the optimizer"
+    state = checkpoint / name
+    state.parent.mkdir(exist_ok=True)
+    torch.save({}, state)
+    assert checkpoint_damage(checkpoint) is None
+
+
 def test_a_state_of_another_step_is_damage(damaged):
     path = damaged / "checkpoint-10"
     assert checkpoint_damage(path.rename(damaged / "checkpoint-12")) == "trainer_state.json is of step 10"

@@ -195,6 +195,7 @@ def test_bf16_trains_on_the_cpu(tmp_path):
     [
         ({"context_discount": 2.0}, "context_discount must be from 0 to 1, got 2.0"),
         ({"max_tokens_per_batch": 0}, "max_tokens_per_batch must be at least 1, got 0"),
+        ({"save_on_each_node": True}, "save_on_each_node=True leaves checkpoints without a model"),
     ],
 )
 def test_bad_arguments_are_named(tmp_path, arguments, message):
