@@ -64,7 +64,7 @@ def test_program_text_markup_and_addresses_are_found_whole(span) -> None:
     ],
 )
 def test_prose_is_language(text) -> None:
-    assert protected_spans(text) == []
+    assert protected_spans(text) == ()
 
 
 @pytest.mark.parametrize("kind", ["plural", "select", "selectordinal"])
