@@ -3,7 +3,7 @@
 """Damages valid files and reads them: a reader gives documents, or an error of its own that names file and reason.
 Damaged texts are also cut into sentences and translated, by a model that knows a few words.
 
-python tests/fuzz_readers.py --minutes 10 formats corpora contrastive recipes segmentation pipeline
+python tests/fuzz_readers.py --minutes 10 formats corpora contrastive recipes segmentation pipeline tags
 
 Another exception, more than ten seconds of computing or a loss in silence is a finding: its files and what happened are
 kept in runs/fuzz, and the exit status is 1. The same seed makes the same files.
@@ -34,7 +34,7 @@ from typing import Any
 from fuzz_mutations import damaged
 from lxml import etree
 from nasty_text import NASTY_TEXTS
-from text_promises import check_comes_back, check_plain_text, check_stream
+from text_promises import check_comes_back, check_plain_text, check_protected, check_stream
 
 from hier_nmt.data.contrastive_readers import read_contrastive
 from hier_nmt.data.contrastive_sets import write_contrastive_set
@@ -48,13 +48,19 @@ from hier_nmt.data.formats.registry import (
     read_document_file,
     write_documents,
 )
+from hier_nmt.data.formats.tagged_text import TaggedText
+from hier_nmt.data.formats.xml_files import parse_xml
 from hier_nmt.models.pipeline_inputs import TEXT_FORMATS
+from hier_nmt.models.protected_spans import LINE_BREAK, OBJECT
 from hier_nmt.models.text_segmentation import replace_sentences, segment_text
 from hier_nmt.recipes import Recipe, RecipeError
 
 # Formats that hold translations beside their sources.
 HAVE_STATES = ("xliff", "tmx", "id-column", "json-lines")
 ROOT = Path(__file__).parent.parent
+# As other tools write them.
+TOOL_FILES = ROOT / "tests" / "files"
+CODES = ("bpt", "ept", "ph", "it", "x", "bx", "ex", "sc", "ec", "sm", "em", "cp", "ut")
 SECONDS_FOR_A_CASE = 10
 Files = dict[str, bytes]
 
@@ -166,6 +172,8 @@ def seeds_of(format: str) -> list[Files]:
             seeds.append(dict.fromkeys(seeds[0], text.encode()))
     if format == "opus-xml":
         seeds.append(with_archive())
+    if (TOOL_FILES / format).is_dir():
+        seeds += [dict.fromkeys(seeds[0], path.read_bytes()) for path in sorted((TOOL_FILES / format).iterdir())]
     return seeds
 
 
@@ -244,6 +252,29 @@ def check_states(format: str, path: Path, again: Path) -> None:
             is_machine |= target is not None and target.get("state-qualifier") == "mt-suggestion"
             if claims and is_machine:
                 raise Finding(f"{claims} of {etree.tostring(one)!r}")
+
+
+def check_tags(folder: Path, rng: random.Random) -> None:
+    """Puts other texts into every segment of an XML file: each has all tags, and those around text are around text."""
+    with refusing(folder, CorpusError):
+        for element in parse_xml(folder / "corpus").getroot().iter("{*}source", "{*}seg"):
+            tagged = TaggedText.of(element, CODES)
+            for text in (tagged.text, tagged.text.upper(), tagged.text.lower(), "x", "", f"{OBJECT}x{LINE_BREAK}y"):
+                filled = etree.Element("x")
+                tagged.fill(filled, text)
+                if elements_of(filled, False) != elements_of(element, False):
+                    raise Finding(f"other tags: {etree.tostring(filled)!r} for {etree.tostring(element)!r}")
+                if text == tagged.text.upper() and elements_of(filled, True) != elements_of(element, True):
+                    raise Finding(f"filled or emptied: {etree.tostring(filled)!r} for {etree.tostring(element)!r}")
+
+
+def elements_of(parent: Any, with_text: bool) -> list[str]:
+    """The elements inside of another one and, if wanted, whether there is text in each."""
+    return sorted(
+        f"{one.tag} {dict(one.attrib)} {bool(''.join(one.itertext()).strip()) if with_text else ''}"
+        for one in parent.iter()
+        if one is not parent
+    )
 
 
 def words(text: str) -> list[str]:
@@ -420,7 +451,8 @@ def check_segmentation(folder: Path, rng: random.Random) -> None:
         raise Finding("the text does not come back")
     if any(sentence != sentence.strip() or not sentence for sentence in sentences):
         raise Finding("a sentence with white space at its ends")
-    if words("".join(segment.text for segment in segments if not segment.is_sentence)):
+    between = "".join(segment.text for segment in segments if not segment.is_sentence)
+    if words(re.sub(r"\\[nrt]", "", between)):
         raise Finding("words that stand in no sentence")
 
 
@@ -429,6 +461,7 @@ def check_pipeline(folder: Path, rng: random.Random) -> None:
     text = (folder / "text").read_bytes().decode("utf-8", "replace")[:3000]
     text_format = rng.choice(TEXT_FORMATS)
     check_plain_text(text)
+    check_protected(text, text_format)
     check_comes_back(text, text_format)
     check_stream(text, text_format)
 
@@ -447,7 +480,12 @@ def targets() -> list[Target]:
     found.append(Target("recipes", "recipes", seeds, check_recipe, tuple(set(seeds[0]) - {"recipe.yaml"})))
     found.append(Target("segmentation", "text", [{"text": text.encode()} for text in TEXTS], check_segmentation))
     texts = [text.encode("utf-8", "surrogatepass") for text in NASTY_TEXTS.values()]
+    texts += [path.read_bytes() for name in ("html", "markdown") for path in sorted((TOOL_FILES / name).iterdir())]
     found.append(Target("pipeline", "text", [{"text": text} for text in texts], check_pipeline))
+    segments = [
+        {"corpus": path.read_bytes()} for name in ("xliff", "tmx") for path in sorted((TOOL_FILES / name).iterdir())
+    ]
+    found.append(Target("tags", "xml", segments, check_tags))
     return found
 
 

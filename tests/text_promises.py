@@ -2,11 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the pipeline promises for any text, as checks: one translation for each sentence in order, nothing lost."""
 
+import re
+from collections import Counter
 from typing import Any
 
 from word_translation import WordTranslator
 
+from hier_nmt.models.kept_text import STAND_INS
 from hier_nmt.models.pipeline_document_translation import DocumentTranslationPipeline
+from hier_nmt.models.protected_spans import protected_texts
 from hier_nmt.models.text_segmentation import segment_text
 
 
@@ -28,7 +32,14 @@ def silent_translator() -> DocumentTranslationPipeline:
     return DocumentTranslationPipeline(model, model.tokenizer)
 
 
-TRANSLATOR, SILENT = translator(), silent_translator()
+def copying_translator() -> DocumentTranslationPipeline:
+    """One that knows the numbers which stand for placeholders, and copies them but for one."""
+    model = WordTranslator(more_words=STAND_INS[:-1], window_sentences=3, source_language="en", target_language="fr")
+    return DocumentTranslationPipeline(model, model.tokenizer)
+
+
+TRANSLATOR, SILENT, COPYING = translator(), silent_translator(), copying_translator()
+_TAG = re.compile(r"<[^<>]*>")
 
 
 def check_plain_text(text: str) -> None:
@@ -55,6 +66,16 @@ def check_plain_text(text: str) -> None:
     copied = [one["sentence"] for one in output["details"]["copied"]]
     assert all(sentences[index]["translation"] == sentences[index]["source"] for index in copied)
     assert len(copied) == output["details"]["counts"]["num_copied"]
+
+
+def check_protected(text: str, text_format: str) -> None:
+    """What is not language is in the translation as often as in the source, and in the same order; so are tags."""
+    (output,) = COPYING(text, text_format=text_format, return_sentences=True)
+    for one in output["sentences"]:
+        spans = protected_texts(one["source"])
+        assert not spans or protected_texts(one["translation"]) == spans, one
+    if text_format == "html":
+        assert Counter(_TAG.findall(output["translation_text"])) == Counter(_TAG.findall(text))
 
 
 def check_comes_back(text: str, text_format: str) -> None:

@@ -86,7 +86,11 @@ class SentenceParts(NamedTuple):
     def keeps_protected(self, translation: str) -> bool:
         """Whether what is not language is in the sentence made of a translation as often as in the source, and in
         the same order."""
-        return not self.protected or tuple(protected_texts(self.around(translation))) == self.protected
+        if not self.protected:
+            return True
+        # Digits of a stand-in inside of other numbers are what is left of one that was not copied.
+        are_copied = all(translation.count(stand_in) == 1 for stand_in, _ in self.stood_for)
+        return are_copied and tuple(protected_texts(self.around(translation))) == self.protected
 
 
 def candidates(texts: Iterable[str], with_letters: bool = False) -> set[str]:
@@ -249,7 +253,7 @@ def without_spans(text: str, spans: Sequence[KeptSpan], start: int, stop: int) -
         parts_words = core[-1:].isalnum() and text[end : end + 1].isalnum()
         if before and behind:
             position += 1
-        elif before and text[end] in CLOSING_PUNCTUATION:
+        elif before and text[end : end + 1] in {*CLOSING_PUNCTUATION}:
             core = core.rstrip()
         elif parts_words:
             core += " "

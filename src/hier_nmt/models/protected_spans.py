@@ -24,6 +24,7 @@ signs. Angle brackets around a name are a tag, known or not ("<source>").
 import html
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 # Unicode's mark for an object inside of text, such as an image: what stands for itself in the text of a markup format.
@@ -53,18 +54,19 @@ ADDRESS = (
     r"|(?<!\w)[A-Za-z]:\\\S*\w"
     r"|(?<![\w\\])\\\\[\w.-]+\\\S*\w"
 )
-# Of the code between delimiters; longer is none, and the search stays linear.
-_CODE = r"[^\n]{0,300}?"
+# Of the code between delimiters; longer is none, and neither is what has another one inside: the search stays linear.
+_CODE = r"(?:(?!<[%?]|\{[{%])[^\n]){0,300}?"
 _NAME = r"[A-Za-z_$][\w$.\[\]-]{0,100}"
 _ATTRIBUTE = r"\s+[A-Za-z_:@][\w:@.-]*(?:\s*=\s*(?:\"[^\"<>]*\"|'[^'<>]*'|[^\s\"'<>=`]+))?"
 _WORDS = (
     # Templates.
     rf"<[%?]={_CODE}[%?]>|\{{\{{[<%]{_CODE}[>%]\}}\}}|\{{\{{\{{[^{{}}\n]{{0,300}}\}}\}}\}}"
     r"|\{\{[^{}\n]{0,300}\}\}|[$#@%]\{[^{}\n]{0,300}\}"
+    rf"|\$\({_NAME}\)"
     # Formulas.
     r"|\$\$[^$\n]{1,500}\$\$|(?<![\w$\\])\$(?=\S)[^$\n]{0,300}?[\\^_={}][^$\n]{0,300}?(?<=\S)\$(?![\d$])"
     r"|(?<![\w$\\])\$[A-Za-z]\$(?![\w$])|\\\([^\n]{1,300}?\\\)"
-    rf"|\$\({_NAME}\)|(?<![\w$])\$[A-Za-z_]\w{{0,100}}\$|(?<![\w$])\$[a-z_]\w{{2,100}}"
+    r"|(?<![\w$])\$[A-Za-z_]\w{0,100}\$|(?<![\w$])\$[a-z_]\w{2,100}"
     # Variables of Symfony and Windows, dates, and printf without the space flag.
     r"|(?<![\w%])%[A-Za-z_][\w.-]{1,100}%(?![\w%])"
     r"|(?<![\w%])%-?[A-Za-z](?:[^\w\s%]?%-?[A-Za-z]){1,10}"
@@ -76,9 +78,10 @@ _WORDS = (
     r"|\s*,\s*(?:number|date|time|spellout|ordinal|duration)\s*(?:,[^{}\n]{0,60})?)?\}"
     r"|\{[#.^/&!>][^{}\n]{0,200}\}"
     r"|(?<!\w)__[A-Za-z0-9]+(?:_[A-Za-z0-9]+){0,10}__(?!\w)"
-    r"|(?<!\w)\w*(?:\\u[0-9A-Fa-f]{4}\w*)+"
 )
-_TAG = rf"<(?P<end>/)?[A-Za-z][\w:.-]{{0,60}}(?:{_ATTRIBUTE}){{0,30}}\s*(?P<empty>/)?>"
+# Those words with escapes, and percentages of printf, that may begin with a letter or digit.
+_IN_WORDS = r"(?<!\w)\w*(?:\\u[0-9A-Fa-f]{4}\w*)+|(?<!\w)\d[\d.,]{0,20}%%"
+_TAG = rf"<(?P<end>/)?[A-Za-z][\w:.-]{{0,60}}(?:=[^\s<>=]{{1,60}})?(?:{_ATTRIBUTE}){{0,30}}\s*(?P<empty>/)?>"
 _OTHERS = (
     rf"<%{_CODE}%>|<\?{_CODE}\?>|\{{%{_CODE}%\}}"
     r"|<!--.{0,300}?-->|<!\[CDATA\[.{0,300}?\]\]>"
@@ -86,28 +89,34 @@ _OTHERS = (
     r"|%%|\[\^[^\[\]\s]{1,60}\](?::(?=\s))?|\[![A-Za-z]{1,20}\][+-]?|\\(?:x[0-9A-Fa-f]{2}|u(?=\W|$)|[\"'nrt])"
 )
 _SPANS = re.compile(
-    rf"(?P<address>{ADDRESS})|(?P<tag>{_TAG})|(?P<word>{_WORDS}|{OBJECT})|(?P<other>{_OTHERS})", re.DOTALL
+    # Most characters are letters and spaces, at which nothing else needs to be tried.
+    rf"(?P<address>{ADDRESS})|(?P<in_word>{_IN_WORDS})"
+    rf"|(?=[%{{$<&@\\\[#_{OBJECT}])(?:(?P<tag>{_TAG})|(?P<word>{_WORDS}|{OBJECT})|(?P<other>{_OTHERS}))",
+    re.DOTALL,
 )
 _MESSAGE = re.compile(r"\{\s*[\w$.-]{1,100}\s*,\s*(?:plural|select|selectordinal)\s*,")
 # Elements without content: their tag opens nothing.
 _VOID = re.compile(r"<(?:area|base|br|col|embed|hr|img|input|link|meta|source|track|wbr)\b", re.IGNORECASE)
 # Code of template languages, over several lines too, which the parsers of HTML and Markdown do not know.
 _TEMPLATE = re.compile(
-    r"(?P<word><[%?]=.*?[%?]>|\{\{.*?\}\}+)|<%.*?%>|<\?(?!xml\b).*?\?>|\{%.*?%\}|\{#.*?#\}", re.DOTALL
+    r"(?P<word><[%?]=(?:(?!<[%?]).)*?[%?]>|\{\{\{?(?:(?!\{\{).)*?\}\}\}?)"
+    r"|<%(?:(?!<%).)*?%>|<\?(?!xml\b)(?:(?!<\?).)*?\?>|\{%(?:(?!\{%).)*?%\}|\{#(?:(?!\{#).)*?#\}",
+    re.DOTALL,
 )
 # What starts a span, for texts that have none.
 _MAY_START = re.compile(rf"[%{{$<&@\\\[#_{OBJECT}]|://|www\.")
 
 
-def protected_spans(text: str) -> list[ProtectedSpan]:
+@lru_cache(maxsize=64)
+def protected_spans(text: str) -> tuple[ProtectedSpan, ...]:
     """The spans of a text that are not language, in order, none over another."""
     if _MAY_START.search(text) is None:
-        return []
+        return ()
     spans: list[ProtectedSpan] = []
     for message in _messages(text):
         spans += _spans(text, spans[-1].stop if spans else 0, message.start)
         spans.append(message)
-    return [*spans, *_spans(text, spans[-1].stop if spans else 0, len(text))]
+    return (*spans, *_spans(text, spans[-1].stop if spans else 0, len(text)))
 
 
 def protected_texts(text: str) -> list[str]:
@@ -151,7 +160,7 @@ def _kind(match: re.Match[str]) -> SpanKind | None:
     if match["other"] is not None:
         is_letter = match[0].startswith("&") and html.unescape(match[0])[:1].isalnum()
         return None if is_letter else "other"
-    return "word" if match["word"] is not None else "address"
+    return "address" if match["address"] is not None else "word"
 
 
 def _messages(text: str) -> Iterator[ProtectedSpan]:

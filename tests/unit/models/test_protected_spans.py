@@ -37,6 +37,7 @@ from hier_nmt.models.protected_spans import (
         *("<source>", "<xs:any>", "<!-- a b -->", "<![CDATA[a < b]]>", "&nbsp;", "&#8230;", "&#x2026;"),
         *("[^1]", "[^note]", "[!WARNING]", "[!tip]", "$x^2$", "$a_1 + b$", "$$E = mc^2$$", "$n$", "\\(a + b\\)"),
         *("https://a.b/c?d={id}", "www.a.org", "a.b@c.org", "C:\\new\\table", "\\\\server\\share", OBJECT),
+        *("100%%", "<color=red>", "</color>", "<size=50%>"),
     ],
 )
 def test_program_text_markup_and_addresses_are_found_whole(span) -> None:
@@ -63,7 +64,7 @@ def test_program_text_markup_and_addresses_are_found_whole(span) -> None:
     ],
 )
 def test_prose_is_language(text) -> None:
-    assert protected_spans(text) == []
+    assert protected_spans(text) == ()
 
 
 @pytest.mark.parametrize("kind", ["plural", "select", "selectordinal"])
@@ -74,6 +75,11 @@ def test_a_message_with_cases_is_one_span_with_all_its_language(kind) -> None:
     assert [span.kind for span in protected_spans(text)] == ["word", "message", "word"]
     # Without its last brace it is no message.
     assert [span.kind for span in protected_spans(f"{{x, {kind}, one {{a b}}")] == []
+
+
+def test_neighbours_are_no_formula() -> None:
+    text = "Welcome to $(PRODUCT_NAME), %1$@ and %2$s, for $5_000 or $file_name and $a_b$."
+    assert protected_texts(text) == ["$(PRODUCT_NAME)", "%1$@", "%2$s", "$file_name", "$a_b$"]
 
 
 def test_tags_open_close_or_stand_for_themselves() -> None:
