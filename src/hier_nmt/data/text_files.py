@@ -61,7 +61,7 @@ def check_writable(path: str | Path) -> None:
 
 
 def escape_unknown_characters() -> None:
-    """Makes what is printed show characters that the terminal's encoding lacks as "\\xe9", which otherwise is an error."""
+    """Makes what is printed show characters that the terminal lacks as "\\xe9", which otherwise is an error."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
