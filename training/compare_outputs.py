@@ -17,7 +17,7 @@ from pathlib import Path
 
 from hier_nmt.data.corpora import FORMATS, read_documents
 from hier_nmt.data.documents import ParallelDocument
-from hier_nmt.data.text_files import write_text
+from hier_nmt.data.text_files import escape_unknown_characters, write_text
 from hier_nmt.evaluation.metrics import score_json
 from hier_nmt.evaluation.significance import compare_translations, comparison_table
 from hier_nmt.evaluation.translate import read_translations
@@ -64,6 +64,7 @@ def export(systems: dict[str, list[list[list[str]]]], documents: Sequence[Parall
 def main() -> int:
     """Runs the command line; 1 if the input is at fault."""
     options = parse_arguments()
+    escape_unknown_characters()
     try:
         documents = list(read_documents(options.corpus, options.format, *options.languages))
         systems = read_systems(options.system, documents)

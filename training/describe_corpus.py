@@ -17,7 +17,7 @@ from tqdm.auto import tqdm
 from hier_nmt.data.corpora import FORMATS, ReadReport, read_documents
 from hier_nmt.data.corpus_report import OUTLIER_FACTOR, CorpusReport, describe_corpus
 from hier_nmt.data.documents import ParallelDocument
-from hier_nmt.data.text_files import write_text
+from hier_nmt.data.text_files import escape_unknown_characters, write_text
 from hier_nmt.visualization.corpus_plots import plot_corpus
 
 
@@ -59,6 +59,7 @@ def describe(options: argparse.Namespace) -> tuple[ReadReport, CorpusReport]:
 def main() -> int:
     """Runs the command line; 1 if the input is at fault."""
     options = parse_arguments()
+    escape_unknown_characters()
     logging.basicConfig(level=logging.WARNING, format="%(message)s")
     try:
         read, report = describe(options)

@@ -28,6 +28,7 @@ from hier_nmt.data.tokenization import load_tokenizers
 from hier_nmt.evaluation.metrics import ScoreReport, score_documents, score_json, score_table
 from hier_nmt.evaluation.teacher_forcing import force_documents, forced_report
 from hier_nmt.evaluation.translate import translate_documents
+from hier_nmt.evaluation.translate_files import check_device
 from hier_nmt.models.decoding_report import DecodingStatistics
 from hier_nmt.models.document_translation import STRATEGIES
 
@@ -127,6 +128,7 @@ def main() -> int:
     logging.basicConfig(level=logging.WARNING, format="%(message)s")
     options = parse_arguments()
     try:
+        check_device(options.device)
         dtype = torch.bfloat16 if options.bf16 else torch.float32
         # For the single query of a decoding step PyTorch's fused attention is the slower one on a CPU.
         attention = "eager" if options.device == "cpu" else None

@@ -38,6 +38,7 @@ from hier_nmt.evaluation.contrastive import (
 )
 from hier_nmt.evaluation.forced_scoring import WindowBuilder
 from hier_nmt.evaluation.metrics import score_json
+from hier_nmt.evaluation.translate_files import check_device
 
 
 def parse_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespace:
@@ -78,10 +79,7 @@ def check_options(options: argparse.Namespace) -> None:
     for name in ("batch_size", "beams"):
         if getattr(options, name) < 1:
             raise ValueError(f"--{name.replace('_', '-')} {getattr(options, name)} must be at least 1")
-    try:
-        torch.device(options.device)
-    except RuntimeError as error:
-        raise ValueError(f"--device {options.device} is unknown: {error}") from None
+    check_device(options.device)
     for path in filter(None, (options.output, options.examples_output)):
         check_writable(path)
 

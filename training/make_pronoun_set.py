@@ -17,6 +17,7 @@ from tqdm.auto import tqdm
 from hier_nmt.data.contrastive_sets import ContrastiveExample, write_contrastive_set
 from hier_nmt.data.corpora import FORMATS, read_documents
 from hier_nmt.data.pronoun_set import PronounReport, balanced, pronoun_examples
+from hier_nmt.data.text_files import escape_unknown_characters
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -50,6 +51,7 @@ def main() -> int:
     """Runs the command line; 1 if the input is at fault."""
     logging.basicConfig(level=logging.WARNING, format="%(message)s")
     options = parse_arguments()
+    escape_unknown_characters()
     try:
         examples = make(options)
         if not examples:

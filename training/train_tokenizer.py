@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from hier_nmt.data.corpora import FORMATS, ReadReport, read_documents
+from hier_nmt.data.text_files import escape_unknown_characters
 from hier_nmt.data.tokenization import save_tokenizers, train_tokenizer
 
 
@@ -51,6 +52,7 @@ def sentences(arguments: argparse.Namespace, sides: str, report: ReadReport | No
 def main() -> None:
     """Trains and saves what the command line asks for."""
     arguments = parse_arguments()
+    escape_unknown_characters()
     logging.basicConfig(level=logging.WARNING, format="%(message)s")
     train = partial(
         train_tokenizer,

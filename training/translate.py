@@ -29,7 +29,7 @@ from hier_nmt.data.corpus_files import STANDARD_INPUT, is_pipe
 from hier_nmt.data.formats.document_file import DocumentFile
 from hier_nmt.data.formats.registry import FILE_CLASSES, format_of, read_document_file, write_document_file
 from hier_nmt.data.formats.wrapped_text import WrappedTextFile
-from hier_nmt.data.text_files import check_writable, locked, read_text, write_bytes
+from hier_nmt.data.text_files import check_writable, escape_unknown_characters, locked, read_text, write_bytes
 from hier_nmt.evaluation.translate_files import (
     TranslatedSentence,
     check_device,
@@ -179,7 +179,7 @@ def _translated(task: _Task, options: argparse.Namespace) -> tuple[bytes, list[T
     else:
         found = translate_file(pipe.model, pipe.tokenizer, task.document, anew=options.anew, **how)
         if found.num_kept:
-            print(f"{found.num_kept} translations in the file were kept (--anew makes others)", file=sys.stderr)
+            print(f"translations kept as they are: {found.num_kept} (--anew makes others)", file=sys.stderr)
         content, sentences = task.document.translated(found.translations), found.sentences
     for line in statistics.protection():
         print(line, file=sys.stderr)
@@ -201,9 +201,7 @@ def main() -> int:
     """Runs the command line; 1 if the input is at fault, 130 if it was interrupted."""
     options = parse_arguments()
     logging.basicConfig(level=logging.WARNING, format="%(message)s")
-    for stream in (sys.stdout, sys.stderr):
-        # A terminal that cannot show a character shows its number.
-        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    escape_unknown_characters()
     start = time.perf_counter()
     try:
         sentences = translate(options)

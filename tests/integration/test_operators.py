@@ -158,7 +158,7 @@ def test_a_second_process_leaves_the_output_of_the_first_alone(tmp_path, transla
 def test_translations_that_are_kept_are_counted(tmp_path, translate, capsys) -> None:
     (tmp_path / "a.tsv").write_text("doc_id\tsource\ttarget\nx\tA b!\tby hand\nx\tC!\n")
     assert translate(tmp_path / "a.tsv", "--output", tmp_path / "out.tsv") == 0
-    assert "1 translations in the file were kept (--anew makes others)" in capsys.readouterr().err
+    assert "translations kept as they are: 1 (--anew makes others)" in capsys.readouterr().err
     written = (tmp_path / "out.tsv").read_text().splitlines()
     assert written[:2] == ["doc_id\tsource\ttarget", "x\tA b!\tby hand"]
     assert written[2].startswith("x\tC!\t")

@@ -4,7 +4,9 @@
 
 import codecs
 import gzip
+import io
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -56,6 +58,13 @@ def check_writable(path: str | Path) -> None:
         raise IsADirectoryError(f"{path} is a folder, no file can be written there")
     if not os.access(path.parent, os.W_OK):
         raise PermissionError(f"{path} cannot be written: its folder is read-only")
+
+
+def escape_unknown_characters() -> None:
+    """Makes what is printed show characters that the terminal lacks as "\\xe9", which otherwise is an error."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
 import gzip
+import io
 import multiprocessing
 import os
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 
 from hier_nmt.data.corpus_files import CorpusError, is_pipe, read_bytes
-from hier_nmt.data.text_files import locked, read_text, write_text
+from hier_nmt.data.text_files import escape_unknown_characters, locked, read_text, write_text
 
 
 def test_text_comes_back_exactly(tmp_path) -> None:
@@ -111,3 +112,11 @@ def test_what_comes_through_a_pipe_can_be_read_again(tmp_path) -> None:
     assert is_pipe(path)
     assert not is_pipe(tmp_path)
     assert not is_pipe(tmp_path / "absent")
+
+
+def test_what_a_terminal_lacks_is_shown_as_an_escape(monkeypatch) -> None:
+    shown = io.BytesIO()
+    monkeypatch.setattr("sys.stdout", io.TextIOWrapper(shown, encoding="ascii"))
+    escape_unknown_characters()
+    print("\u00e9 \u00b1 a", flush=True)
+    assert shown.getvalue() == b"\\xe9 \\xb1 a\n"

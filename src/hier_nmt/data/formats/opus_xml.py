@@ -49,7 +49,8 @@ class OpusXmlFile(DocumentFile):
 
     def __init__(self, path: Path | None, tree: Any) -> None:
         self._tree = tree
-        self._sentences = [one for one in descendants(tree.getroot(), "s") if _text(one)]
+        sentences = (one for one in descendants(tree.getroot(), "s") if not _is_inside_sentence(one))
+        self._sentences = [one for one in sentences if _text(one)]
         groups: dict[Element, list[Unit]] = {}
         for sentence in self._sentences:
             groups.setdefault(sentence.getparent(), []).append(Unit(_text(sentence), None, line_of(sentence)))
@@ -221,6 +222,10 @@ def _is_file(path: Path) -> bool:
     except OSError:
         # A name so long that no file can have it.
         return False
+
+
+def _is_inside_sentence(sentence: Element) -> bool:
+    return any(local_name(one) == "s" for one in sentence.iterancestors())
 
 
 def _text(sentence: Element) -> str:

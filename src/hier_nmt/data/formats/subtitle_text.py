@@ -101,9 +101,10 @@ def spread(text: str, weights: Sequence[float]) -> list[str]:
 
     A part gets at least a word as long as there are enough of them.
     """
-    words = text.split(" ")
     if len(weights) == 1:
         return [text]
+    # A dash at the beginning of a line would be a speaker's.
+    words = re.split(" (?![-–—])", text)
     ends = [0, *accumulate(len(word) + 1 for word in words)]
     whole = sum(weights) or 1
     parts = []

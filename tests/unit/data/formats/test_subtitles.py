@@ -259,6 +259,11 @@ def test_numbers_of_subtitles_are_told_from_numbers_in_them(film, content, expec
     assert translated_cues(film, content, str) == expected
 
 
+def test_no_line_begins_with_a_dash_that_is_no_speakers(film) -> None:
+    text = "The city of Paris in France - and that of London - were meant"
+    assert translated_cues(film, cues(text), str) == ["The city of Paris in France -\nand that of London - were meant"]
+
+
 def test_signs_alone_are_left_as_they_are(film) -> None:
     content = cues("\u266a", "12", "...")
     assert translated_cues(film, content, str) == ["\u266a", "12", "..."]
