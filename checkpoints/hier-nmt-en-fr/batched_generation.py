@@ -5,7 +5,7 @@
 import copy
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import torch
 from transformers import GenerationConfig, PreTrainedModel
@@ -41,6 +41,16 @@ class Output(NamedTuple):
     is_complete: bool
 
 
+class OutputMemory(Protocol):
+    """Outputs that are known already, for example those of a run that was interrupted."""
+
+    def known(self, request: Request, ends: Ends) -> Output | None:
+        """The output of a request, if it was decoded before."""
+
+    def add(self, requests: Sequence[Request], ends: Ends, outputs: Sequence[Output]) -> None:
+        """Keeps the outputs of a batch that has just been decoded."""
+
+
 class BatchedGenerator:
     """Runs `generate` over requests, in batches of similar length.
 
@@ -52,8 +62,11 @@ class BatchedGenerator:
         max_batch_tokens: source and prefix tokens in a batch, padding counted; None means no limit.
         generate_kwargs: options of `generate`; a length limit among them replaces that of the requests.
 
+    Attributes:
+        memory: asked before a request is decoded, and told afterwards; at first there is none.
+
     Raises:
-        ValueError: more than one output for each row is asked for.
+        ValueError: more than one output for each row is asked for, or a number is not positive that has to be.
     """
 
     def __init__(
@@ -65,6 +78,8 @@ class BatchedGenerator:
         max_batch_tokens: int | None,
         generate_kwargs: dict[str, Any],
     ) -> None:
+        check_positive(batch_size=batch_size, max_batch_tokens=max_batch_tokens)
+        self.memory: OutputMemory | None = None
         self.model, self.pad_token_ids, self.separator_ids = model, pad_token_ids, separator_ids
         self.limits = position_limits(model.config)
         self.batch_size, self.max_batch_tokens = batch_size, max_batch_tokens
@@ -101,21 +116,27 @@ class BatchedGenerator:
             on_output: called with the index of each request that is done.
             on_written: called with the index of a window and the number of its sentences that are complete so far.
         """
-        outputs: list[Output | None] = [None] * len(requests)
-        for indices in self._batches(requests):
+        memory = self.memory
+        outputs = [None if memory is None else memory.known(request, ends) for request in requests]
+        on_output = on_output or (lambda index: None)
+        for index in (index for index, output in enumerate(outputs) if output is not None):
+            on_output(index)
+        for indices in self._batches(requests, [index for index, output in enumerate(outputs) if output is None]):
             batch = [requests[index] for index in indices]
             hooks = self._hooks(batch, ends, _renumbered(on_written, indices))
-            for index, output in zip(indices, self._generate(batch, ends, hooks), strict=True):
+            decoded = self._generate(batch, ends, hooks)
+            if memory is not None:
+                memory.add(batch, ends, decoded)
+            for index, output in zip(indices, decoded, strict=True):
                 outputs[index] = output
-                if on_output is not None:
-                    on_output(index)
+                on_output(index)
         return [output for output in outputs if output is not None]
 
-    def _batches(self, requests: list[Request]) -> Iterator[list[int]]:
-        """Indices of requests, longest first: what does not fit into memory fails at once."""
+    def _batches(self, requests: list[Request], wanted: Sequence[int]) -> Iterator[list[int]]:
+        """Indices of the wanted requests, longest first: what does not fit into memory fails at once."""
         lengths = [len(request.source_ids) + len(request.prefix_ids) for request in requests]
         batch: list[int] = []
-        for index in sorted(range(len(requests)), key=lambda index: -lengths[index]):
+        for index in sorted(wanted, key=lambda index: -lengths[index]):
             num_padded = lengths[batch[0]] * (len(batch) + 1) if batch else 0
             is_full = len(batch) == self.batch_size or num_padded > (self.max_batch_tokens or num_padded)
             if batch and is_full:
@@ -209,6 +230,13 @@ def _output(row: list[int], end_ids: list[int], limit: int, is_forced: bool) -> 
     return Output(row[:limit], False) if end is None else Output(row[:end], not is_forced or end < limit - 1)
 
 
+def check_positive(**options: int | None) -> None:
+    """Raises ValueError for an option that is given and not at least 1."""
+    for name, value in options.items():
+        if value is not None and value < 1:
+            raise ValueError(f"{name} must be at least 1, got {value}")
+
+
 def _generation_options(
     model: PreTrainedModel, generate_kwargs: dict[str, Any]
 ) -> tuple[GenerationConfig, dict[str, Any], int | None]:
@@ -220,6 +248,7 @@ def _generation_options(
     max_length = options.pop("max_length", given.max_length if given is not None else None)
     if max_new_tokens is None and max_length is not None:
         max_new_tokens = max_length - 1
+    check_positive(max_new_tokens=max_new_tokens, num_beams=options.get("num_beams", config.num_beams))
     if (num_returned := options.get("num_return_sequences", config.num_return_sequences)) not in (None, 1):
         raise ValueError(f"num_return_sequences must be 1, one translation for each sentence; got {num_returned}")
     config.max_length, config.max_new_tokens, config.return_dict_in_generate = None, None, False

@@ -407,6 +407,7 @@ class HierNMTConfig(HubConfig):
 __all__ = ["HierNMTConfig"]
 
 if False:  # From a folder, Transformers before 5.8 copies only what the file that it loads names itself.
+    from .aligned_places import *
     from .attention_plan import *
     from .batched_generation import *
     from .big_bird_attention import *
@@ -428,7 +429,9 @@ if False:  # From a folder, Transformers before 5.8 copies only what the file th
     from .grouped_attention import *
     from .html_text import *
     from .hub_configuration import *
+    from .kept_spans import *
     from .kept_text import *
+    from .language_tokens import *
     from .library_internals import *
     from .linear import *
     from .long_sentences import *
@@ -441,8 +444,11 @@ if False:  # From a folder, Transformers before 5.8 copies only what the file th
     from .positions import *
     from .precision import *
     from .processor import *
+    from .protected_spans import *
     from .repetition import *
+    from .run_builder import *
     from .selected_attention import *
+    from .sentence_abbreviations import *
     from .sentence_blocks import *
     from .sentence_encoder import *
     from .sentence_search import *

@@ -14,13 +14,18 @@ class DecodingStatistics:
     Attributes:
         num_sentences: sentences that were given, empty ones too.
         num_windows: windows decoded, the repeated ones too.
-        num_fallbacks: sentences decoded again alone, for any of the next four reasons.
+        num_fallbacks: sentences decoded again alone, for any of the next five reasons.
         num_wrong_separators: translated windows with another number of sentences than the source.
         num_endless: translated windows that reached the length limit before the end token.
         num_empty_retries: sentences whose translation was empty at first.
         num_loops: sentences whose translation ran in circles at first.
+        num_altered: sentences whose translation did not have each placeholder, tag and address as often as the source,
+            or in another order, at first.
         num_empty: sentences for which the model gave nothing in the end; they are copied.
+        num_stayed_altered: sentences whose translation also lacked one when decoded again; they are copied.
+        num_messages: sentences with a plural or select message; they are copied.
         num_copied: sentences that come back as they were: these, and those with nothing to translate.
+        num_protected: placeholders, tags and addresses in sentences that are translated; each is in the translation.
         num_cut: translations that are incomplete, because they reached the length limit also alone.
         num_split: sentences longer than the model's limit, translated in pieces.
         num_shortened_windows: windows that lost context because they were longer than the model's limit.
@@ -33,8 +38,12 @@ class DecodingStatistics:
     num_endless: int = 0
     num_empty_retries: int = 0
     num_loops: int = 0
+    num_altered: int = 0
     num_empty: int = 0
+    num_stayed_altered: int = 0
+    num_messages: int = 0
     num_copied: int = 0
+    num_protected: int = 0
     num_cut: int = 0
     num_split: int = 0
     num_shortened_windows: int = 0
@@ -44,12 +53,21 @@ class DecodingStatistics:
         for count in fields(self):
             setattr(self, count.name, getattr(self, count.name) + getattr(other, count.name))
 
+    def protection(self) -> list[str]:
+        """What was kept of what is not language, in a line if there was any."""
+        if not self.num_protected:
+            return []
+        again = f"; {self.num_altered} sentences decoded again for them" if self.num_altered else ""
+        return [f"{self.num_protected} placeholders, tags and addresses, each kept{again}"]
+
     def problems(self) -> list[str]:
         """What a reader of the translation must know: one line for each kind of problem that happened."""
         told = {
             "translated in pieces, because longer than the model's limit (max_source_tokens)": self.num_split,
             "with a translation that was cut at the length limit": self.num_cut,
             "left in the source language: the model gave nothing, twice": self.num_empty,
+            "left in the source language: their placeholders or tags were lost, twice": self.num_stayed_altered,
+            "left in the source language: plural or select messages, whose cases differ by language": self.num_messages,
         }
         return [f"{count} of {self.num_sentences} sentences {what}" for what, count in told.items() if count]
 

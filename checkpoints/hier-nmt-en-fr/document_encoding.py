@@ -6,7 +6,17 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from .decoding_report import COPIED, DecodingStatistics, Incident
-from .kept_text import NO_LETTERS, UNKNOWN_SCRIPT, Characters, SentenceParts, has_letters, num_letters, part_sentence
+from .kept_text import (
+    HAS_MESSAGE,
+    NO_LETTERS,
+    UNKNOWN_SCRIPT,
+    Characters,
+    SentenceParts,
+    has_letters,
+    has_message,
+    num_letters,
+    part_sentence,
+)
 from .translation_vocabulary import TranslationVocabulary
 from .working_documents import SourceDocument, WorkingDocument, all_places
 
@@ -36,7 +46,7 @@ def encode_documents(
     sides = [side for document in documents for side in (document.context, document.paragraphs)]
     texts = [text for side in sides for paragraph in side for text in paragraph]
     unknown = vocabulary.unknown_characters(texts)
-    parts = [part_sentence(text, unknown) for text in texts]
+    parts = [part_sentence(text, unknown, vocabulary.stand_ins) for text in texts]
     ids = vocabulary.encode([part.core for part in parts])
     encoded = (
         _Encoded(text, part, row, _nothing_to_translate(text, part.core, row, unknown, vocabulary))
@@ -63,7 +73,11 @@ def _encode_document(
         numbers=[sentence.number for sentence in sentences],
         parts=[sentence.parts for sentence in sentences],
         result=[list(paragraph) for paragraph in document.paragraphs],
-        statistics=DecodingStatistics(num_copied=len(copied)),
+        statistics=DecodingStatistics(
+            num_copied=len(copied),
+            num_messages=sum(incident.reason == HAS_MESSAGE for incident in copied),
+            num_protected=sum(len(sentence.parts.protected) for sentence in sentences),
+        ),
         copied=copied,
     )
     if document.context_translation is not None:
@@ -88,7 +102,10 @@ def _sentences(
 def _nothing_to_translate(
     text: str, core: str, ids: Sequence[int], unknown: Characters, vocabulary: TranslationVocabulary
 ) -> str | None:
-    """Why there is nothing to translate: no letters, or most of them of a script that the model cannot read."""
+    """Why there is nothing to translate: no letters, or most of them of a script that the model cannot read; or why it
+    cannot be: a message whose cases are those of its language."""
+    if has_message(text):
+        return HAS_MESSAGE
     num_unknown = sum(character in unknown.letters for character in text) if unknown.letters else 0
     if 2 * vocabulary.num_known_letters(ids) < num_letters(core) + num_unknown:
         return UNKNOWN_SCRIPT

@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where the sentences of a document stand in its text, and the text with their translations in their places."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from .placed_marks import Mark, with_marks
+from .protected_spans import OBJECT
 from .text_segmentation import segment_text
 
 
@@ -24,7 +26,10 @@ class PlacedSentence(NamedTuple):
 
 
 class SentenceSlot(NamedTuple):
-    """A sentence at [start, stop) of a text: its own text, without the markup inside, which is in `marks`."""
+    """A sentence at [start, stop) of a text: its own text, without the markup inside, which is in `marks`.
+
+    What stands in the place of a word, such as code, is in the text as an `OBJECT`, and as it is written in `objects`.
+    """
 
     start: int
     stop: int
@@ -32,6 +37,16 @@ class SentenceSlot(NamedTuple):
     paragraph: int
     marks: tuple[Mark, ...] = ()
     escape: Callable[[str], str] = str
+    objects: tuple[str, ...] = ()
+
+    def with_objects(self, text: str) -> str:
+        """The text of the sentence, or its translation, with its objects as they are written."""
+        return with_objects(text, iter(self.objects))
+
+
+def with_objects(text: str, objects: Iterator[str]) -> str:
+    """The text with the next of these in the place of each `OBJECT`."""
+    return re.sub(OBJECT, lambda match: next(objects, OBJECT), text)
 
 
 class TextRun(NamedTuple):
@@ -42,53 +57,6 @@ class TextRun(NamedTuple):
     stops: Sequence[int]
     marks: tuple[Mark, ...] = ()
     escape: Callable[[str], str] = str
-
-
-@dataclass
-class RunBuilder:
-    """Collects a `TextRun`: white space as single spaces, newlines only where they are meant."""
-
-    characters: list[str] = field(default_factory=list)
-    starts: list[int] = field(default_factory=list)
-    stops: list[int] = field(default_factory=list)
-    marks: list[Mark] = field(default_factory=list)
-
-    def add(self, text: str, start: int, stop: int) -> None:
-        """Adds text that is written as [start, stop) of the document."""
-        is_literal = stop - start == len(text)
-        for index, character in enumerate(text):
-            if character in " \t\n\r\f\v":
-                character = " "
-                self._note_space()
-                if not self.characters or self.characters[-1] in " \n":
-                    continue
-            self._append(character, start + index if is_literal else start, start + index + 1 if is_literal else stop)
-
-    def add_break(self, start: int, stop: int) -> None:
-        """Adds the end of a line that counts."""
-        self._append("\n", start, stop)
-
-    def add_mark(self, text: str, kind: str) -> None:
-        """Adds markup at the end of the text so far."""
-        before = kind == "whole" and self.characters[-1:] == [" "]
-        self.marks.append(Mark(len(self.characters), text, kind, before))  # type: ignore[arg-type]
-
-    def _note_space(self) -> None:
-        if self.marks and self.marks[-1].kind == "whole" and self.marks[-1].position == len(self.characters):
-            self.marks[-1] = self.marks[-1]._replace(space_behind=True)
-
-    def _append(self, character: str, start: int, stop: int) -> None:
-        self.characters.append(character)
-        self.starts.append(start)
-        self.stops.append(stop)
-
-    def run(self, escape: Callable[[str], str]) -> TextRun:
-        """What was collected."""
-        # What follows a word without a space belongs to it.
-        marks = [
-            mark._replace(kind="close") if mark.space_behind and not mark.space_before else mark for mark in self.marks
-        ]
-        return TextRun("".join(self.characters), self.starts, self.stops, tuple(marks), escape)
 
 
 @dataclass(frozen=True)
@@ -122,7 +90,8 @@ class DocumentLayout:
             is_copied = translation == slot.text
             if not between and previous.text and slot.text and not (was_copied and is_copied):
                 between = self.joiner
-            yield PlacedSentence(slot.text, self._written(slot, translation), between, slot.paragraph)
+            source = slot.with_objects(slot.text)
+            yield PlacedSentence(source, self._written(slot, translation), between, slot.paragraph)
             previous, was_copied = slot, is_copied
         if rest := self.source[previous.stop :]:
             yield PlacedSentence("", "", rest, previous.paragraph)
@@ -134,7 +103,8 @@ class DocumentLayout:
     def _written(self, slot: SentenceSlot, translation: str) -> str:
         if translation == slot.text:
             return self.source[slot.start : slot.stop]
-        return with_marks(slot.text, slot.marks, translation, slot.escape)
+        objects = iter(slot.objects)
+        return with_marks(slot.text, slot.marks, translation, lambda text: with_objects(slot.escape(text), objects))
 
 
 def text_layout(text: str, language: str, joiner: str) -> DocumentLayout:
@@ -158,7 +128,12 @@ def run_layout(source: str, runs: Iterable[TextRun], language: str, joiner: str)
                     if position < mark.position < stop
                 )
                 place = run.starts[position], run.stops[stop - 1]
-                slots.append(SentenceSlot(*place, segment.text, first + segment.paragraph, inside, run.escape))
+                objects = tuple(
+                    source[run.starts[at] : run.stops[at]]
+                    for at, character in enumerate(segment.text, start=position)
+                    if character == OBJECT
+                )
+                slots.append(SentenceSlot(*place, segment.text, first + segment.paragraph, inside, run.escape, objects))
             position = stop
     return DocumentLayout(source, slots, joiner)
 

@@ -13,7 +13,8 @@ Four strategies turn sentences into decoder runs:
 
 The decoder is not trusted: a translated window with the wrong number of separators, without an end, or with an empty
 sentence is thrown away for that sentence, which is then decoded again alone; so is a translation that runs in circles,
-with the repetition forbidden. What happened is counted, and told of each sentence.
+with the repetition forbidden, and one that lacks a placeholder or has it twice, with the placeholders taken out. What
+happened is counted, and told of each sentence.
 
 Dimensions: B batch, S source tokens, T target tokens.
 """
@@ -23,12 +24,14 @@ from typing import Any
 
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from .batched_generation import BatchedGenerator, Ends, Output, Request
+from .batched_generation import BatchedGenerator, Ends, Output, Request, check_positive
 from .document_encoding import encode_documents
 from .document_windows import Window, fit_window
+from .language_tokens import check_languages, check_translates
 from .long_sentences import sentence_joiner, split_long_sentence
 from .translation_vocabulary import TranslationVocabulary
 from .working_documents import (
+    ALTERED,
     EMPTY,
     LOOP,
     Job,
@@ -51,6 +54,8 @@ class DocumentTranslator:
         model: an encoder-decoder with `generate`.
         tokenizer: of the source language, or of both.
         target_tokenizer: of the target language, where it is another one.
+        source_language, target_language: for a model of many languages, which to read and which to write; a model of
+            one pair is only checked to be one of that pair.
         strategy: one of `STRATEGIES`; default: `sentence` for a model of single sentences or without separators,
             `document` for K = 0, otherwise `current`.
         window_sentences: K; default: the one the model was trained with.
@@ -64,7 +69,8 @@ class DocumentTranslator:
             they have been translated alone.
 
     Raises:
-        ValueError: an unknown strategy, or one that the model or tokenizer cannot follow.
+        ValueError: an unknown strategy, one that the model or tokenizer cannot follow, a number that is none, a
+            language that the model does not have, or a model that is no encoder-decoder.
     """
 
     def __init__(
@@ -73,6 +79,8 @@ class DocumentTranslator:
         tokenizer: PreTrainedTokenizerBase,
         target_tokenizer: PreTrainedTokenizerBase | None = None,
         *,
+        source_language: str | None = None,
+        target_language: str | None = None,
         strategy: str | None = None,
         window_sentences: int | None = None,
         batch_size: int = 32,
@@ -83,14 +91,15 @@ class DocumentTranslator:
         on_progress: Callable[[int], object] | None = None,
     ) -> None:
         config = model.config
+        check_translates(model)
+        check_languages(config, source_language, target_language)
         if window_sentences is None:
             window_sentences = getattr(config, "window_sentences", 1)
         if window_sentences < 0:
             raise ValueError(f"window_sentences must not be negative, got {window_sentences}")
-        if batch_size < 1:
-            raise ValueError(f"batch_size must be at least 1, got {batch_size}")
+        check_positive(max_source_tokens=max_source_tokens, max_target_tokens=max_target_tokens)
         self.model = model
-        self.vocabulary = TranslationVocabulary(tokenizer, target_tokenizer or tokenizer)
+        self.vocabulary = TranslationVocabulary(tokenizer, target_tokenizer or tokenizer, source_language)
         self.strategy = _checked_strategy(strategy, window_sentences, self.vocabulary)
         self.window_sentences = 1 if self.strategy == "sentence" else window_sentences
         self.max_source_tokens = max_source_tokens or _length_limit(config, "max_source_tokens")
@@ -101,7 +110,7 @@ class DocumentTranslator:
             self.vocabulary.target_separators,
             batch_size,
             max_batch_tokens,
-            generate_kwargs or {},
+            {**self.vocabulary.languages.options(model, target_language), **(generate_kwargs or {})},
         )
         self.limits = self.generator.limits
         self.joiner = sentence_joiner(getattr(config, "target_language", None))
@@ -317,8 +326,12 @@ class DocumentTranslator:
             self._decode_alone(others, report, retry=True)
         loops = [(document, index) for document, index, reason in failed if reason == LOOP]
         outputs = self._run_alone(loops, self.vocabulary.alone_ends(retry=True, no_loops=True), report)
+        altered = []
         for (document, index), output in zip(loops, outputs, strict=True):
-            document.accept_better(index, output, self.vocabulary)
+            if document.accept_better(index, output, self.vocabulary) is not None:
+                altered.append(Retry(document, index, ALTERED))
+        if altered:
+            self._decode_again(altered)
 
     def _run_alone(self, places: list[Place], ends: Ends, report: bool) -> list[Output]:
         requests = [self._request(document.alone_ids(index)) for document, index in places]

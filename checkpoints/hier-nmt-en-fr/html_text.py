@@ -8,7 +8,9 @@ from collections.abc import Iterator, Sequence
 from html.parser import HTMLParser
 from typing import Literal, NamedTuple
 
-from .document_layout import RunBuilder, TextRun
+from .document_layout import TextRun
+from .protected_spans import OBJECT, masked, template_spans
+from .run_builder import RunBuilder
 
 # Elements inside of sentences; every other one begins and ends paragraphs.
 _INLINE = frozenset(
@@ -33,7 +35,7 @@ _INLINE = frozenset(
 }
 # Elements whose content is no text in a language: inside of sentences, and all of them.
 _INLINE_KEPT = frozenset(["code", "kbd", "math", "samp", "svg", "tt", "var"])
-_KEPT = _INLINE_KEPT | {"iframe", "noscript", "object", "plaintext", "pre", "script", "style", "template", "textarea"}
+_KEPT = _INLINE_KEPT | {"iframe", "object", "plaintext", "pre", "script", "style", "textarea"}
 # Elements without content.
 _VOID = frozenset(["br", "hr", "img", "input", "link", "meta", "wbr"])
 
@@ -107,25 +109,42 @@ def html_runs(source: str) -> list[TextRun]:
 
     Entities are read as the characters they stand for, and `&`, `<` and `>` are written as entities.
     """
-    tokens = _Reader(source).tokens
+    templates = template_spans(source)
+    tokens = _Reader(masked(source, templates)).tokens
     runs = []
-    builder = RunBuilder()
+    builder = RunBuilder(source)
     for token, raw_stop in _with_stops(tokens, len(source)):
         raw = source[token.start : raw_stop]
         if token.kind == "text" and not token.is_kept:
-            text = token.name or html.unescape(raw)
-            builder.add(text, token.start, token.start + len(text) if token.name else raw_stop)
+            if token.name:
+                builder.add_source(token.start, token.start + len(token.name), templates)
+            else:
+                builder.add(html.unescape(raw), token.start, raw_stop)
         elif token.is_kept:
-            builder.add_mark(raw, "whole")
-        elif token.kind == "other" or token.name in _INLINE:
-            builder.add_mark(raw, "open" if token.kind == "start" else "close")
-        elif token.name == "img":
-            builder.add_mark(raw, "whole")
+            builder.add_mark(token.start, raw_stop, "whole", is_word=True)
+        elif token.kind == "other" or token.name in ("img", "wbr"):
+            builder.add_mark(token.start, raw_stop, "whole", parts_words=token.name == "img")
+        elif token.name in _INLINE:
+            builder.add_mark(token.start, raw_stop, "open" if token.kind == "start" else "close")
         else:
             runs.append(builder.run(_escape))
-            builder = RunBuilder()
+            builder = RunBuilder(source)
     runs.append(builder.run(_escape))
-    return [run for run in runs if run.text.strip()]
+    return [run for run in runs if run.text.replace(OBJECT, "").strip()]
+
+
+def kept_element(tag: str) -> str | None:
+    """The name of the element inside of sentences that begins with this tag, if what is in it is not translated."""
+    token = next(iter(_Reader(tag).tokens), None)
+    if token is None or token.kind != "start" or not (token.is_kept or token.name in _INLINE_KEPT):
+        return None
+    return token.name if token.name in _INLINE or token.name in _INLINE_KEPT else None
+
+
+def is_empty_element(tag: str) -> bool:
+    """Whether a tag stands for itself: an element without content, or a comment."""
+    token = next(iter(_Reader(tag).tokens), None)
+    return token is None or token.kind == "other" or token.name in _VOID or tag.endswith("/>")
 
 
 def _escape(text: str) -> str:

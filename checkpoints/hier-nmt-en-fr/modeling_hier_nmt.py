@@ -332,6 +332,7 @@ class HierNMTForConditionalGeneration(HierNMTPreTrainedModel, TargetGenerationMi
 __all__ = ["HierNMTForConditionalGeneration", "HierNMTModel", "HierNMTPreTrainedModel"]
 
 if False:  # From a folder, Transformers before 5.8 copies only what the file that it loads names itself.
+    from .aligned_places import *
     from .attention_plan import *
     from .batched_generation import *
     from .big_bird_attention import *
@@ -356,7 +357,9 @@ if False:  # From a folder, Transformers before 5.8 copies only what the file th
     from .growing_cache import *
     from .html_text import *
     from .hub_configuration import *
+    from .kept_spans import *
     from .kept_text import *
+    from .language_tokens import *
     from .library_internals import *
     from .linear import *
     from .long_sentences import *
@@ -370,9 +373,12 @@ if False:  # From a folder, Transformers before 5.8 copies only what the file th
     from .positions import *
     from .precision import *
     from .processor import *
+    from .protected_spans import *
     from .repetition import *
+    from .run_builder import *
     from .safetensors_model import *
     from .selected_attention import *
+    from .sentence_abbreviations import *
     from .sentence_blocks import *
     from .sentence_encoder import *
     from .sentence_search import *

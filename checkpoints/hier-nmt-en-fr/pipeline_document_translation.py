@@ -20,9 +20,11 @@ from transformers import (
 )
 from transformers.utils import logging
 
+from .batched_generation import check_positive
 from .decoding_report import DecodingStatistics, details
 from .document_layout import DocumentLayout, PlacedSentence
 from .document_translation import DocumentTranslator
+from .language_tokens import LanguageTokens, check_translates
 from .library_internals import allow_translation_task, forget_registration, pipeline_batch_size, pipeline_parameters
 from .long_sentences import sentence_joiner
 from .pipeline_inputs import checked_document, context_paragraphs, document_layout, documents_of, one_each, with_context
@@ -35,13 +37,17 @@ TASKS = ("translation", "document-translation")
 
 _FORWARD_OPTIONS = (
     "progress",
+    "source_language",
+    "target_language",
     "strategy",
     "window_sentences",
     "max_batch_tokens",
     "max_source_tokens",
     "max_target_tokens",
 )
-_PREPROCESS_OPTIONS = ("source_language", "text_format")
+_PREPROCESS_OPTIONS = ("source_language", "target_language", "text_format")
+# What the translation pipeline of Transformers 4 called the languages.
+_OLDER_NAMES = {"src_lang": "source_language", "tgt_lang": "target_language"}
 _POSTPROCESS_OPTIONS = ("return_sentences", "return_details")
 _DEFAULT_BATCH_SIZE = 32
 # Of a stream, whose first sentences should not wait for many others.
@@ -78,9 +84,11 @@ class DocumentTranslationPipeline(Pipeline):
         context_translation: what `context` was translated to, sentence by sentence; read by the strategy `prefix`.
         strategy: `sentence`, `current`, `prefix` or `document`; default: what suits the windows of the model.
         window_sentences: K, the sentences of a window; default: the one the model was trained with.
-        source_language: language of the text, for cutting it into sentences; default: the model's, else English.
+        source_language: language of the text; default: the model's, else English. Also `src_lang`.
+        target_language: language of the translation, for models of many (M2M100, NLLB, mBART); any code or, with
+            langcodes, any English name. Also `tgt_lang`.
         text_format: `plain`, `html` or `markdown`. Tags, attributes, code and link targets stay as they are; tags in a
-            sentence stand at the border of words that is as far into the translation. Markdown needs markdown-it-py.
+            sentence stand at a border of words, see `placed_marks`. Markdown needs markdown-it-py.
         return_sentences: adds `"sentences"`: a list of `{"source", "translation", "paragraph"}`.
         return_details: adds `"details"`: the counts of what happened, and the sentences that were copied, cut, split or
             decoded again, with the reasons; see `decoding_report.details`.
@@ -112,6 +120,7 @@ class DocumentTranslationPipeline(Pipeline):
         target_tokenizer: PreTrainedTokenizerBase | None = None,
         **kwargs: Any,
     ) -> None:
+        check_translates(model)
         if tokenizer is None:
             tokenizer = tokenizer_of(model)
         self.target_tokenizer = target_tokenizer or target_tokenizer_of(model, tokenizer)
@@ -131,7 +140,9 @@ class DocumentTranslationPipeline(Pipeline):
         if args:
             raise TypeError(f"only one positional argument, the text; got {len(args)} more: {args!r:.80}")
         parameters = self._merged_parameters(kwargs)
-        parameters[1]["batch_size"] = batch_size or pipeline_batch_size(self) or _DEFAULT_BATCH_SIZE
+        given = pipeline_batch_size(self) if batch_size is None else batch_size
+        check_positive(batch_size=given)
+        parameters[1]["batch_size"] = _DEFAULT_BATCH_SIZE if given is None else given
         if isinstance(inputs, (str, Mapping)):
             given = with_context(inputs, context, context_translation)
             return self._translate([given], *parameters)
@@ -150,15 +161,21 @@ class DocumentTranslationPipeline(Pipeline):
             self.target_tokenizer.save_pretrained(os.path.join(save_directory, TARGET_TOKENIZER_FOLDER))
 
     def _sanitize_parameters(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
-        forward = {name: kwargs.pop(name) for name in _FORWARD_OPTIONS if name in kwargs}
-        others = [
-            {name: kwargs.pop(name) for name in names if name in kwargs}
+        options = {_OLDER_NAMES.get(name, name): value for name, value in kwargs.items()}
+        if len(options) < len(kwargs):
+            raise TypeError(
+                "src_lang and tgt_lang are older names of source_language and target_language: give one each"
+            )
+        forward = {name: options[name] for name in _FORWARD_OPTIONS if name in options}
+        preprocess, postprocess = [
+            {name: options[name] for name in names if options.get(name) is not None}
             for names in (_PREPROCESS_OPTIONS, _POSTPROCESS_OPTIONS)
         ]
-        preprocess, postprocess = [{name: value for name, value in one.items() if value is not None} for one in others]
-        if kwargs:
-            _check_generate_options(kwargs)
-            forward["generate_kwargs"] = kwargs
+        own = {*_FORWARD_OPTIONS, *_PREPROCESS_OPTIONS, *_POSTPROCESS_OPTIONS}
+        generate_kwargs = {name: value for name, value in options.items() if name not in own}
+        if generate_kwargs:
+            _check_generate_options(generate_kwargs)
+            forward["generate_kwargs"] = generate_kwargs
         return preprocess, forward, postprocess
 
     def _merged_parameters(self, kwargs: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
@@ -192,12 +209,19 @@ class DocumentTranslationPipeline(Pipeline):
         yield from ([output] for output in self._translate(group, preprocess, forward, postprocess))
 
     def preprocess(  # type: ignore[override]
-        self, input_: Any, source_language: str | None = None, text_format: str = "plain"
+        self,
+        input_: Any,
+        source_language: str | None = None,
+        target_language: str | None = None,
+        text_format: str = "plain",
     ) -> Any:
         """The document as paragraphs of sentences: a `_PreparedDocument`."""
         config = self.model.config
-        language = source_language or getattr(config, "source_language", None) or _DEFAULT_LANGUAGE
-        target_language = getattr(config, "target_language", None)
+        languages = LanguageTokens(self.tokenizer)
+        language = source_language or getattr(config, "source_language", None)
+        language = languages.code(language) if language else _DEFAULT_LANGUAGE
+        target_language = target_language or getattr(config, "target_language", None)
+        target_language = languages.code(target_language) if target_language else None
         document = checked_document(input_)
         layout = document_layout(document, text_format, language, sentence_joiner(target_language))
         translation = document.get("context_translation")
@@ -293,11 +317,12 @@ class _Translation:
 
     def sentences(self) -> list[dict[str, Any]]:
         """Each sentence with its translation and the index of its paragraph."""
+        slots = iter(self.prepared.layout.slots)
         pairs = zip(self.prepared.source.paragraphs, self.translated.paragraphs, strict=True)
         return [
-            {"source": source, "translation": translation, "paragraph": index}
+            {"source": slot.with_objects(source), "translation": slot.with_objects(translation), "paragraph": index}
             for index, paragraph in enumerate(pairs)
-            for source, translation in zip(*paragraph, strict=True)
+            for source, translation, slot in zip(*paragraph, slots, strict=False)
         ]
 
 
@@ -329,6 +354,7 @@ def _check_generate_options(options: dict[str, Any]) -> None:
             raise TypeError(f"{name!r} is no option of the translation pipeline nor of generate{hint}")
 
 if False:  # From a folder, Transformers before 5.8 copies only what the file that it loads names itself.
+    from .aligned_places import *
     from .attention_plan import *
     from .batched_generation import *
     from .big_bird_attention import *
@@ -350,7 +376,9 @@ if False:  # From a folder, Transformers before 5.8 copies only what the file th
     from .grouped_attention import *
     from .html_text import *
     from .hub_configuration import *
+    from .kept_spans import *
     from .kept_text import *
+    from .language_tokens import *
     from .library_internals import *
     from .linear import *
     from .long_sentences import *
@@ -363,8 +391,11 @@ if False:  # From a folder, Transformers before 5.8 copies only what the file th
     from .positions import *
     from .precision import *
     from .processor import *
+    from .protected_spans import *
     from .repetition import *
+    from .run_builder import *
     from .selected_attention import *
+    from .sentence_abbreviations import *
     from .sentence_blocks import *
     from .sentence_encoder import *
     from .sentence_search import *

@@ -3,8 +3,11 @@
 """Raw text as sentences and the white space between them, such that the segments joined are the text again."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
+
+from .protected_spans import ProtectedSpan, protected_spans
+from .sentence_abbreviations import rejoined
 
 try:
     import sentencex
@@ -15,13 +18,15 @@ _NEWLINES = r"\n\r\v\f\x1c-\x1e\x85\u2028\u2029"
 _LINES = re.compile(f"[^{_NEWLINES}]+|[{_NEWLINES}]+")
 # Between the fields of a line: tabs, or spaces that put them below each other.
 _FIELDS = re.compile(r"(\s*\t\s*|\s{4,})")
+# Line breaks and tabs as programs write them in texts; before letters, `\t` and `\r` are often something else.
+_ESCAPED_BREAKS = re.compile(r"\s*(?:\\n|\\[rt](?![a-z]{2}))(?:\s|\\n|\\[rt](?![a-z]{2}))*")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _WHITE_SPACE = re.compile(r"\s")
 _LANGUAGE_CODE = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*")
 
 
 class Segment(NamedTuple):
-    """A sentence without white space at its ends, or white space between sentences.
+    """A sentence without white space at its ends, or white space between sentences, escaped line breaks included.
 
     `paragraph` counts from 0; white space belongs to the paragraph before it.
     """
@@ -35,7 +40,9 @@ def segment_text(text: str, language: str) -> list[Segment]:
     """The segments of a text; joining their texts gives exactly the text.
 
     A newline, of whatever kind, ends a paragraph, and so a sentence. A tab or four spaces in a row part the fields of a
-    line, which are sentences of one paragraph. Inside a field the rules that sentencex has for the language decide.
+    line, which are sentences of one paragraph, and so do line breaks and tabs that are escaped (`\\n`). Inside a field
+    the rules that sentencex has for the language decide, but for abbreviations that it does not know
+    (`sentence_abbreviations`), and never inside of a span that is not language.
 
     Args:
         text: any text, also empty.
@@ -55,7 +62,8 @@ def segment_text(text: str, language: str) -> list[Segment]:
     for line in _LINES.findall(text):
         paragraph += bool(line.strip())
         for piece in _pieces(line, language):
-            segments.append(Segment(piece, not piece.isspace(), max(0, paragraph)))
+            is_between = piece.isspace() or _ESCAPED_BREAKS.fullmatch(piece) is not None
+            segments.append(Segment(piece, not is_between, max(0, paragraph)))
     return _merge_white_space(segments)
 
 
@@ -79,10 +87,12 @@ def replace_sentences(segments: Iterable[Segment], translations: Iterable[str], 
     """
     remaining = iter(translations)
     parts: list[str] = []
+    is_behind_text = False
     for segment in segments:
-        if segment.is_sentence and parts and parts[-1] and not parts[-1][-1].isspace():
+        if segment.is_sentence and is_behind_text:
             parts.append(joiner)
         parts.append(next(remaining) if segment.is_sentence else segment.text)
+        is_behind_text = segment.is_sentence and not parts[-1][-1:].isspace() and bool(parts[-1])
     return "".join(parts)
 
 
@@ -92,7 +102,24 @@ def _pieces(line: str, language: str) -> Iterator[str]:
         if part.isspace():
             yield part
         else:
-            yield from _sentences_and_white_space(part, language)
+            yield from _parts_of_field(part, language)
+
+
+def _parts_of_field(field: str, language: str) -> Iterator[str]:
+    """The sentences of a field, the white space around them, and the escaped breaks between them."""
+    spans = protected_spans(field)
+    # Without the escapes themselves, which are protected, too, where they are no breaks.
+    inside = [span for span in spans if not _ESCAPED_BREAKS.fullmatch(field, span.start, span.stop)]
+    position = 0
+    for match in _ESCAPED_BREAKS.finditer(field):
+        if any(span.start < match.end() and match.start() < span.stop for span in inside):
+            continue
+        if position < match.start():
+            yield from _sentences_and_white_space(field[position : match.start()], language)
+        yield match[0]
+        position = match.end()
+    if position < len(field):
+        yield from _sentences_and_white_space(field[position:], language)
 
 
 def _sentences_and_white_space(line: str, language: str) -> Iterator[str]:
@@ -110,22 +137,38 @@ def _sentences_and_white_space(line: str, language: str) -> Iterator[str]:
 def _sentences(line: str, language: str) -> Iterator[str]:
     """The stripped sentences of a line, in order; together they hold all that is not white space.
 
-    sentencex 1.0 panics on some white space of several bytes ("A\\u00a0."), so it gets plain spaces, one for one, and
-    the replacement character for lone surrogates, which it refuses.
+    sentencex 1.0 panics on some white space of several bytes ("A\\u00a0."), so it gets plain spaces, one for one, the
+    replacement character for lone surrogates, which it refuses, and words for what is not language.
     """
-    plain = _SURROGATE.sub("\ufffd", _WHITE_SPACE.sub(" ", line))
-    position = 0
-    for piece in sentencex.segment(language, plain):
+    spans = protected_spans(line)
+    plain = _SURROGATE.sub("\ufffd", _WHITE_SPACE.sub(" ", _with_words(line, spans)))
+    closing = {span.start: span.stop for span in spans if span.kind == "close"}
+    position = begin = 0
+    for piece in rejoined(sentencex.segment(language, plain), language):
         start = plain.find(piece, position)
         # What sentencex might leave out, or change, stays with the sentence after it.
         if start < 0:
             continue
-        stop = start + len(piece)
-        if sentence := line[position:stop].strip():
+        position = stop = start + len(piece)
+        # A tag that closes stays with what it closes.
+        while stop in closing:
+            stop = closing[stop]
+        if sentence := line[begin:stop].strip():
             yield sentence
-        position = stop
-    if rest := line[position:].strip():
+        begin = max(begin, stop)
+    if rest := line[begin:].strip():
         yield rest
+
+
+def _with_words(line: str, spans: Sequence[ProtectedSpan]) -> str:
+    """The line with a word in the place of each of these spans, but for tags, which are nothing in a sentence."""
+    characters = list(line)
+    for span in spans:
+        if span.kind not in ("open", "close", "address"):
+            # A single letter would be an initial.
+            length = span.stop - span.start
+            characters[span.start : span.stop] = "X" * length if length > 1 else "9"
+    return "".join(characters)
 
 
 def _merge_white_space(segments: list[Segment]) -> list[Segment]:

@@ -4,12 +4,22 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 
 from transformers import PreTrainedTokenizerBase
 
 from .batched_generation import Ends
 from .document_windows import join_window
-from .kept_text import Characters, candidates, for_tokenizer, num_letters, unknown_characters, without_surrogates
+from .kept_text import (
+    STAND_INS,
+    Characters,
+    candidates,
+    for_tokenizer,
+    num_letters,
+    unknown_characters,
+    without_surrogates,
+)
+from .language_tokens import LanguageTokens
 from .repetition import REPEATED_NGRAM_SIZE
 
 # How a vocabulary with byte fallback names the bytes of what it does not know.
@@ -19,8 +29,11 @@ _BYTE = re.compile(r"<0x[0-9A-F]{2}>")
 class TranslationVocabulary:
     """The two tokenizers, seen as ids: encoding, decoding, and the special ids that decoding needs."""
 
-    def __init__(self, source: PreTrainedTokenizerBase, target: PreTrainedTokenizerBase) -> None:
+    def __init__(
+        self, source: PreTrainedTokenizerBase, target: PreTrainedTokenizerBase, source_language: str | None = None
+    ) -> None:
         self.source, self.target = source, target
+        self.languages, self._source_language = LanguageTokens(source), source_language
         self.separators = [_separators(tokenizer) for tokenizer in (source, target)]
         self.has_separators = None not in self.separators
         self.target_separators = self.separators[1] or ()
@@ -61,6 +74,16 @@ class TranslationVocabulary:
             self._is_known[character] = any(token.strip("▁ ") for token in tokens)
         return unknown_characters(character for character in found if not self._is_known[character])
 
+    @cached_property
+    def stand_ins(self) -> list[str]:
+        """The numbers that can stand for a placeholder: those that both tokenizers can write."""
+        rows = [self._encode(STAND_INS, tokenizer) for tokenizer in (self.source, self.target)]
+        texts = [
+            [str(tokenizer.decode(ids, skip_special_tokens=True)).replace(" ", "") for ids in side]
+            for tokenizer, side in zip((self.source, self.target), rows, strict=True)
+        ]
+        return [number for number, *written in zip(STAND_INS, *texts, strict=True) if written == [number, number]]
+
     def num_known_letters(self, ids: Sequence[int]) -> int:
         """How many letters of a source text its known tokens stand for; of tokens that are bytes, at least as many."""
         for token_id in set(ids) - set(self._num_letters):
@@ -81,13 +104,14 @@ class TranslationVocabulary:
     def _encode(self, texts: Sequence[str], tokenizer: PreTrainedTokenizerBase) -> list[list[int]]:
         if not texts:
             return []
-        encoded = tokenizer(
-            [without_surrogates(text) for text in texts],
-            add_special_tokens=not self.has_separators,
-            split_special_tokens=True,
-            return_attention_mask=False,
-            verbose=False,
-        )
+        with self.languages.reading(self._source_language):
+            encoded = tokenizer(
+                [without_surrogates(text) for text in texts],
+                add_special_tokens=not self.has_separators,
+                split_special_tokens=True,
+                return_attention_mask=False,
+                verbose=False,
+            )
         return encoded["input_ids"]
 
     def join(self, sentences: Sequence[list[int]], ends_paragraph: Sequence[bool], side: int) -> list[int]:

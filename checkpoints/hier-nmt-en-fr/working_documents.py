@@ -48,13 +48,15 @@ class TranslatedDocument:
 
 
 # Why a sentence is decoded again, alone.
-WRONG_SEPARATORS, ENDLESS, EMPTY, LOOP = (
+WRONG_SEPARATORS, ENDLESS, EMPTY, LOOP, ALTERED = (
     "a window with another number of sentences",
     "a window without end",
     "empty",
     "running in circles",
+    "a placeholder, tag or address lost or changed",
 )
 STAYED_EMPTY = "the model gave nothing, twice"
+STAYED_ALTERED = f"{ALTERED}, twice"
 TOO_LONG = "longer than the length limit"
 
 
@@ -96,12 +98,13 @@ class WorkingDocument:
         self.translations: list[str | None] = [None] * len(self.texts)
         self.target_ids: list[list[int]] = [[] for _ in self.texts]
         self._num_known = self._num_told = 0
+        self._was_altered: set[int] = set()
         self._row_of = {number: index for index, number in enumerate(self.numbers, start=self.first)}
         self._all_places = [
             (row, column) for row, paragraph in enumerate(self.result) for column in range(len(paragraph))
         ]
-        num_closing = 1 if self.vocabulary.has_separators else 0
-        self.source_lengths = [len(ids) + num_closing for ids in self.ids]
+        self._num_closing = 1 if self.vocabulary.has_separators else 0
+        self.source_lengths = [len(ids) + self._num_closing for ids in self.ids]
 
     @classmethod
     def of_sentences(
@@ -146,6 +149,27 @@ class WorkingDocument:
         """Marks the sentences without a translation that are longer than the limit."""
         lengths = enumerate(self.source_lengths)
         self.long = {index for index, length in lengths if length > limit and self.translations[index] is None}
+        for index in self.long:
+            # A piece might lose what stands in it.
+            self._take_out_stand_ins(index)
+
+    def _take_out_stand_ins(self, index: int) -> None:
+        """Has a sentence be read without stand-ins for what is not language."""
+        parts = self._parts(index)
+        if parts is not None and parts.without_stand_ins is not None:
+            self.parts[index - self.first] = parts.without_stand_ins
+            self.texts[index] = parts.without_stand_ins.core
+            (self.ids[index],) = self.vocabulary.encode([self.texts[index]])
+            self.source_lengths[index] = len(self.ids[index]) + self._num_closing
+
+    def _parts(self, index: int) -> SentenceParts | None:
+        """The parts of a sentence of the row; None for context and for pieces, of which nothing is put together."""
+        return self.parts[index - self.first] if 0 <= index - self.first < len(self.parts) else None
+
+    def _keeps_protected(self, index: int) -> bool:
+        """Whether the translation of a sentence has all that is not language."""
+        parts, translation = self._parts(index), self.translations[index]
+        return parts is None or not translation or parts.keeps_protected(translation)
 
     def is_apart(self, index: int) -> bool:
         """Whether a sentence is in no window with others: it is translated already, or in pieces."""
@@ -185,7 +209,9 @@ class WorkingDocument:
         self.translations[index], self.target_ids[index] = self.vocabulary.decode(ids), ids
         if not self.translations[index]:
             return EMPTY
-        return LOOP if is_loop(ids, self.ids[index]) else None
+        if is_loop(ids, self.ids[index]):
+            return LOOP
+        return None if index in self._was_altered or self._keeps_protected(index) else ALTERED
 
     def accept(self, index: int, output: Output, vocabulary: TranslationVocabulary) -> str | None:
         """Keeps the translation of a sentence that was decoded alone; returns why it should be decoded again."""
@@ -197,13 +223,15 @@ class WorkingDocument:
             return LOOP
         return reason
 
-    def accept_better(self, index: int, output: Output, vocabulary: TranslationVocabulary) -> None:
-        """Keeps the translation of a sentence that was decoded without any n-gram twice, if it is the better one."""
+    def accept_better(self, index: int, output: Output, vocabulary: TranslationVocabulary) -> str | None:
+        """Keeps the translation of a sentence that was decoded without any n-gram twice, if it is the better one;
+        returns why the sentence should be decoded again all the same."""
         self.statistics.num_windows += 1
         ids = _text_ids(output, vocabulary)
         if vocabulary.decode(ids) and repetition(ids) < repetition(self.target_ids[index]):
             self._note_cut(index, output)
             self.store(index, ids)
+        return None if index in self._was_altered or self._keeps_protected(index) else ALTERED
 
     def _note_cut(self, index: int, output: Output) -> None:
         if output.is_complete:
@@ -216,6 +244,10 @@ class WorkingDocument:
         self.statistics.num_fallbacks += 1
         self.statistics.num_empty_retries += reason == EMPTY
         self.statistics.num_loops += reason == LOOP
+        if reason == ALTERED:
+            self.statistics.num_altered += 1
+            self._was_altered.add(index)
+            self._take_out_stand_ins(index)
         before = self.incidents.get((index, DECODED_AGAIN))
         self.incidents[index, DECODED_AGAIN] = reason if before is None else f"{before}; {reason}"
 
@@ -239,7 +271,9 @@ class WorkingDocument:
         """Sentence `index` of the row as its reader wants it: the source, if the model gave nothing."""
         paragraph, sentence = self.places[index - self.first]
         translation = self.translations[index]
-        return self.parts[index - self.first].around(translation) if translation else self.result[paragraph][sentence]
+        if not translation or not self._keeps_protected(index):
+            return self.result[paragraph][sentence]
+        return self.parts[index - self.first].around(translation)
 
     def ready(self, stop: int) -> Iterator[str]:
         """The document's sentences, those without anything to translate too, before that of index `stop` of the row."""
@@ -256,6 +290,10 @@ class WorkingDocument:
             if not self.translations[index]:
                 self.incidents[index, COPIED] = STAYED_EMPTY
                 self.statistics.num_empty += 1
+                self.statistics.num_copied += 1
+            elif not self._keeps_protected(index):
+                self.incidents[index, COPIED] = STAYED_ALTERED
+                self.statistics.num_stayed_altered += 1
                 self.statistics.num_copied += 1
         paragraphs = [list(paragraph) for paragraph in self.result]
         for index, (paragraph, sentence) in enumerate(self.places, start=self.first):

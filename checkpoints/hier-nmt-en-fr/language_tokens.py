@@ -1,0 +1,154 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The tokens by which models of many languages (M2M100, NLLB, mBART) are told which to read and which to write."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+try:
+    import langcodes
+except ImportError:
+    langcodes = None  # type: ignore[assignment]
+
+# `__fr__` of M2M100, `fra_Latn` of NLLB, `fr_XX` of mBART.
+_LANGUAGE_TOKEN = re.compile(r"__(?P<m2m>[a-z]{2,3})__|(?P<nllb>[a-z]{3}_[A-Z][a-z]{3})|(?P<mbart>[a-z]{2})_[A-Z]{2}")
+# How far apart two languages may be, by the measure of `langcodes`: variants of one, never two.
+_MAX_DISTANCE = 9
+
+
+class LanguageTokens:
+    """The languages of a multilingual tokenizer, and how one of them is chosen.
+
+    Args:
+        tokenizer: of the model; without language tokens among its special ones it is not multilingual.
+    """
+
+    def __init__(self, tokenizer: PreTrainedTokenizerBase) -> None:
+        self.tokenizer = tokenizer
+        found = {token: _LANGUAGE_TOKEN.fullmatch(token) for token in _special_tokens(tokenizer)}
+        matches = {token: match for token, match in found.items() if match is not None}
+        # Several tokens that look like languages, because a single one may be anything.
+        self._matches = matches if len(matches) > 1 else {}
+
+    @property
+    def is_multilingual(self) -> bool:
+        """Whether the tokenizer has tokens of languages."""
+        return bool(self._matches)
+
+    def token(self, language: str) -> str:
+        """The token of a language, given as such a token, its code, any ISO 639 or BCP 47 code, or an English name.
+
+        Raises:
+            ValueError: the tokenizer has no such language.
+            ImportError: the library that knows codes and names is missing.
+        """
+        for token, match in self._matches.items():
+            if language in (token, match["m2m"], match["nllb"]):
+                return token
+        tags = {re.sub(r"-?XX$", "", _tag(match)): token for token, match in self._matches.items()}
+        closest = _closest_tag(language, list(tags))
+        if closest is None:
+            codes = ", ".join(sorted(tags))
+            raise ValueError(f"the model has no language {language!r}; it has {codes}")
+        return tags[closest]
+
+    def code(self, language: str) -> str:
+        """The ISO 639 code of a language; a tokenizer without language tokens leaves it as it is given."""
+        if not self.is_multilingual:
+            return language
+        _check_langcodes(language)
+        return str(langcodes.Language.get(_tag(self._matches[self.token(language)])).language)
+
+    @contextmanager
+    def reading(self, source_language: str | None) -> Iterator[None]:
+        """The tokenizer marks its texts as being of that language, meanwhile; None leaves it as it is."""
+        tokenizer: Any = self.tokenizer
+        if not self.is_multilingual or source_language is None:
+            yield
+            return
+        before = tokenizer.src_lang
+        tokenizer.src_lang = self._name(self.token(source_language))
+        try:
+            yield
+        finally:
+            tokenizer.src_lang = before
+
+    def options(self, model: PreTrainedModel, target_language: str | None) -> dict[str, int]:
+        """Options of `generate` that have the model write a language.
+
+        Raises:
+            ValueError: no language is given, and the checkpoint names none.
+        """
+        if not self.is_multilingual:
+            return {}
+        # mBART's first models begin with the language itself, all others with a start token before it.
+        starts_with_language = type(self.tokenizer).__name__.startswith("MBartTokenizer")
+        name = "decoder_start_token_id" if starts_with_language else "forced_bos_token_id"
+        if target_language is None:
+            if self._is_language(getattr(model.generation_config, name, None)):
+                return {}
+            raise ValueError(
+                f"the model translates into {len(self._matches)} languages: say which by target_language, "
+                "for example target_language='fr'"
+            )
+        token_id: Any = self.tokenizer.convert_tokens_to_ids(self.token(target_language))
+        return {name: token_id}
+
+    def _is_language(self, token_id: int | None) -> bool:
+        return token_id is not None and self.tokenizer.convert_ids_to_tokens(token_id) in self._matches
+
+    def _name(self, token: str) -> str:
+        """What `src_lang` of the tokenizer calls a language: M2M100's own without the lines around it."""
+        return self._matches[token]["m2m"] or token
+
+
+def _special_tokens(tokenizer: PreTrainedTokenizerBase) -> list[str]:
+    """Its special tokens; M2M100's keeps those of languages apart, by their codes."""
+    languages = getattr(tokenizer, "lang_code_to_token", {})
+    return [*map(str, tokenizer.all_special_tokens), *languages.values()]
+
+
+def _tag(match: re.Match[str]) -> str:
+    """The BCP 47 tag of a language token."""
+    return (match["m2m"] or match["nllb"] or match["mbart"]).replace("_", "-")
+
+
+def _check_langcodes(language: str) -> None:
+    if langcodes is None:
+        raise ImportError(f"what the model calls {language!r} is found by langcodes: pip install 'langcodes[data]'")
+
+
+def _closest_tag(language: str, tags: list[str]) -> str | None:
+    """The tag that means the language, or None."""
+    _check_langcodes(language)
+    wanted = language.replace("_", "-")
+    try:
+        if not langcodes.tag_is_valid(wanted):
+            wanted = langcodes.find(language).to_tag()
+    except (LookupError, ValueError):
+        return None
+    closest, _ = langcodes.closest_match(wanted, tags, max_distance=_MAX_DISTANCE)
+    return closest if closest in tags else None
+
+
+def check_translates(model: PreTrainedModel) -> None:
+    """Raises ValueError for a model that would go on with a text instead of translating it."""
+    if getattr(model.config, "is_encoder_decoder", True) is False:
+        name = type(model).__name__
+        raise ValueError(f"{name} is no encoder-decoder model: it continues a text instead of translating it")
+
+
+def check_languages(config: Any, source_language: str | None, target_language: str | None) -> None:
+    """Raises ValueError where a model of one pair of languages is asked for another language."""
+    for side, asked in (("source", source_language), ("target", target_language)):
+        own = getattr(config, f"{side}_language", None)
+        if own and asked and _primary(own) != _primary(asked):
+            raise ValueError(f"the model's {side} language is {own!r}, not {asked!r}")
+
+
+def _primary(language: str) -> str:
+    return re.split("[-_]", language.lower())[0]
