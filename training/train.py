@@ -62,7 +62,9 @@ def main() -> None:
         tokenizers = prepare_tokenizers(recipe)
         data = prepare_data(recipe, tokenizers)
     trainer = build_trainer(recipe, arguments, tokenizers, data)
-    train_or_resume(trainer)
+    if not train_or_resume(trainer):
+        print(f"stopped after {trainer.state.global_step} steps; the same command goes on from there")
+        return
     summary = finish(trainer, recipe, tokenizers, data)
     if trainer.is_world_process_zero():
         print(f"finished after {summary['steps']} steps; model, tokenizer and {SUMMARY_FILE} are in {output_dir}")

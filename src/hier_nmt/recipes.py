@@ -22,6 +22,9 @@ import yaml
 from huggingface_hub.errors import StrictDataclassError
 from transformers import GenerationConfig, PreTrainedConfig
 
+from .data.augmentation import Augmentation
+from .data.pair_cleaning import Cleaning
+from .data.training_corpora import Corpus, CorpusReader, Format, TrainingCorpora, as_corpora
 from .models.configuration_han import HANConfig
 from .models.configuration_hier_nmt import HierNMTConfig
 from .models.configuration_rnn_nmt import RNNNMTConfig
@@ -57,11 +60,14 @@ class DataSection:
     """Which documents are read and how.
 
     Args:
-        train, validation: paths (or data set names) in the form that the format asks for, see `data.corpora`;
-            `$NAME` stands for an environment variable.
+        train, validation: paths (or data set names) in the form that the format asks for, see `data.corpora`, or
+            mappings with the fields of `Corpus`; `$NAME` stands for an environment variable.
+        exclude: the same, of test sets: what stands in them or in `validation` is left out of the training.
         format: name of a reader, see `data.corpora.read_documents`.
         source_language, target_language: ISO 639 codes.
         columns: names of the columns, for formats that have them.
+        cleaning: what is changed in the text, and which training pairs are left out.
+        augmentation: what is made of training pairs besides.
         skip_bad: leave broken documents out and report them, instead of stopping.
         overlong: what to do with a sentence that is longer than the model's limit: `error` or `skip`.
         validation_limit: number of validation windows scored during training, taken evenly; None: all.
@@ -69,20 +75,43 @@ class DataSection:
         num_proc: processes that prepare the tables; None: one, inside the main process.
     """
 
-    train: list[str]
+    train: list[str | Corpus]
     source_language: str
     target_language: str
-    validation: list[str] = field(default_factory=list)
-    format: Literal[
-        "json-lines", "tab-separated", "dataset", "id-column", "tmx", "xliff", "wmt-xml", "opus-xml",
-        "moses", "heads", "iwslt", "srt",
-    ] = "json-lines"  # fmt: skip
+    validation: list[str | Corpus] = field(default_factory=list)
+    exclude: list[str | Corpus] = field(default_factory=list)
+    format: Format = "json-lines"
     columns: dict[str, Any] | None = None
+    cleaning: Cleaning = field(default_factory=Cleaning)
+    augmentation: Augmentation = field(default_factory=Augmentation)
     skip_bad: bool = False
     overlong: Literal["error", "skip"] = "error"
     validation_limit: int | None = None
     cache_dir: str | None = None
     num_proc: int | None = None
+
+    @property
+    def reader(self) -> CorpusReader:
+        """How the corpora are read."""
+        return CorpusReader(self.format, self.source_language, self.target_language, self.columns, self.skip_bad)
+
+    @property
+    def training_corpora(self) -> TrainingCorpora:
+        """The training corpora, cleaned."""
+        excluded = as_corpora([*self.validation, *self.exclude])
+        is_cleaned = self.cleaning != Cleaning() or bool(self.exclude)
+        return TrainingCorpora(
+            as_corpora(self.train),
+            self.reader,
+            self.cleaning,
+            excluded if is_cleaned else (),
+            self.augmentation,
+        )
+
+    @property
+    def validation_corpora(self) -> TrainingCorpora:
+        """The validation corpora: their text is changed as that of the training corpora is, no pair is left out."""
+        return TrainingCorpora(as_corpora(self.validation), self.reader, self.cleaning.changes_alone)
 
 
 @dataclass(frozen=True)
@@ -101,6 +130,8 @@ class TokenizerSection:
         min_frequency: of a merge, for `bpe`; of a word, for `word`.
         limit_alphabet: number of distinct characters that get a token.
         max_sentences: train on this many sentence pairs, taken evenly; None: all.
+        plain_typography: texts are read with straight quotation marks and apostrophes and plain spaces.
+        reserved_tokens: further special tokens, for later use: a vocabulary cannot grow once a model is trained.
     """
 
     path: str | None = None
@@ -112,6 +143,8 @@ class TokenizerSection:
     min_frequency: int = 2
     limit_alphabet: int = 1000
     max_sentences: int | None = None
+    plain_typography: bool = False
+    reserved_tokens: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -267,12 +300,12 @@ class Recipe:
             yield f"training.label_smoothing_factor={smoothing} with model.word_vector_size={size}: vectors have none"
 
     def _missing_paths(self) -> Iterable[str]:
-        # Names of data sets are no paths.
-        if self.data.format != "dataset":
-            for key in ("train", "validation"):
-                for path in getattr(self.data, key):
-                    if not _is_there(path, Path.exists):
-                        yield f"data.{key}: there is no file {path}"
+        for key in ("train", "validation", "exclude"):
+            for corpus in as_corpora(getattr(self.data, key)):
+                # Names of data sets are no paths.
+                if (corpus.format or self.data.format) != "dataset":
+                    missing = [path for path in corpus.path if not _is_there(path, Path.exists)]
+                    yield from (f"data.{key}: there is no file {path}" for path in missing)
         for key in ("source_vectors", "target_vectors"):
             path = getattr(self, key)
             if path is not None and not _is_there(path, Path.is_file):
@@ -416,6 +449,8 @@ def _typed_section(section: str, values: Mapping[str, Any], known: Mapping[str, 
             ) from None
         except KeyError as error:
             raise RecipeError(f"{origin}: {section}.{key}: the environment variable {error} is not set") from None
+        except ValueError as error:
+            raise RecipeError(f"{origin}: {section}.{key}: {error}") from None
     return typed
 
 
@@ -423,6 +458,9 @@ def _expand(value: Any) -> Any:
     """The value with `$NAME` and `${NAME}` in its strings replaced by environment variables; KeyError where unset."""
     if isinstance(value, list):
         return [_expand(item) for item in value]
+    if isinstance(value, dict):
+        # Regular expressions have a use for $ of their own.
+        return {key: item if key == "replace" else _expand(item) for key, item in value.items()}
     if not isinstance(value, str) or "$" not in value:
         return value
     expanded = os.path.expandvars(value)
@@ -446,6 +484,8 @@ def _typed(value: Any, expected: Any) -> Any:
         return [_typed(item, choices[0]) for item in value]
     if expected is float:
         return _as_float(value)
+    if dataclasses.is_dataclass(expected) and isinstance(value, dict):
+        return _typed_fields(value, expected)
     plain = origin or expected
     if isinstance(plain, type) and issubclass(plain, enum.Enum):
         return _as_enum_value(value, plain)
@@ -453,6 +493,30 @@ def _typed(value: Any, expected: Any) -> Any:
     if isinstance(plain, type) and isinstance(value, plain) and (plain is bool or not isinstance(value, bool)):
         return value
     raise TypeError
+
+
+def _typed_fields(values: dict[Any, Any], cls: Any) -> Any:
+    """The mapping as an object of the class; ValueError names the key that is unknown, missing or of another type."""
+    known = _field_types(cls)
+    typed = {}
+    for key, value in values.items():
+        if key not in known:
+            raise ValueError(f"unknown key {key!r}{_suggestion(str(key), known)}")
+        # A single path needs no list.
+        value = [value] if known[key] == list[str] and isinstance(value, str) else value
+        try:
+            typed[key] = _typed(value, known[key])
+        except TypeError:
+            raise ValueError(f"{key} must be {_type_name(known[key])}, got {type(value).__name__} {value!r}") from None
+    try:
+        return cls(**typed)
+    except TypeError:
+        missing = [item.name for item in dataclasses.fields(cls) if _is_required(item) and item.name not in typed]
+        raise ValueError(f"{', '.join(missing)} is missing") from None
+
+
+def _is_required(item: dataclasses.Field[Any]) -> bool:
+    return item.default is dataclasses.MISSING and item.default_factory is dataclasses.MISSING
 
 
 def _typed_as_one_of(value: Any, choices: Sequence[Any]) -> Any:
@@ -503,6 +567,10 @@ def _type_name(expected: Any) -> str:
     if typing.get_origin(expected) in (typing.Union, types.UnionType):
         enums = [choice for choice in choices if isinstance(choice, type) and issubclass(choice, enum.Enum)]
         return " | ".join("null" if choice is type(None) else _type_name(choice) for choice in enums or choices)
+    if typing.get_origin(expected) is list:
+        return f"list[{_type_name(choices[0])}]"
+    if dataclasses.is_dataclass(expected):
+        return f"a mapping ({', '.join(_field_types(typing.cast(type, expected)))})"
     return expected.__name__ if isinstance(expected, type) and not choices else str(expected)
 
 
@@ -513,8 +581,7 @@ def _suggestion(name: str, known: Iterable[str]) -> str:
 
 def _assemble(values: dict[str, dict[str, Any]], origin: str) -> Recipe:
     for item in dataclasses.fields(DataSection):
-        is_required = item.default is dataclasses.MISSING and item.default_factory is dataclasses.MISSING
-        if is_required and item.name not in values["data"]:
+        if _is_required(item) and item.name not in values["data"]:
             raise RecipeError(f"{origin}: data.{item.name} is missing")
     training = dict(values["training"])
     own = {name: training.pop(name) for name in _OWN_TRAINING_KEYS if name in training}
