@@ -27,7 +27,7 @@ MAY_IMPORT = {
     "evaluation": {"models", "data", "visualization"},
     "hub": {"data"},
     "trainer": {"models", "data", "losses", "hub"},
-    "recipes": {"models", "trainer"},
+    "recipes": {"models", "data", "trainer"},
     "model_card": {"data", "evaluation", "recipes", "hub", "citations"},
     "runs": {"models", "data", "trainer", "recipes", "checkpoints", "evaluation", "model_card"},
 }
