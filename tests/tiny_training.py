@@ -8,6 +8,7 @@ python -m torch.distributed.run --nproc_per_node 2 tests/tiny_training.py RESULT
 import json
 import random
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +80,7 @@ def tiny_trainer(
     train: Dataset | None = None,
     validation: Dataset | None = None,
     dropout: float = 0.0,
+    eval_corpora: Sequence[str | None] = (),
     **arguments: Any,
 ) -> DocumentSeq2SeqTrainer:
     """A trainer of `tiny_model` on the CPU with plain gradient descent and no files but those asked for."""
@@ -91,6 +93,7 @@ def tiny_trainer(
         train_dataset=train,
         eval_dataset=validation,
         processing_class=word_tokenizer(),
+        eval_corpora=eval_corpora,
     )
 
 

@@ -306,6 +306,9 @@ class Recipe:
                 if (corpus.format or self.data.format) != "dataset":
                     missing = [path for path in corpus.path if not _is_there(path, Path.exists)]
                     yield from (f"data.{key}: there is no file {path}" for path in missing)
+        glossary = self.data.augmentation.glossary
+        if glossary is not None and not _is_there(glossary, Path.is_file):
+            yield f"data.augmentation.glossary: there is no file {glossary}"
         for key in ("source_vectors", "target_vectors"):
             path = getattr(self, key)
             if path is not None and not _is_there(path, Path.is_file):

@@ -47,6 +47,7 @@ from .data.features import (
     weighted_windows,
     window_table,
 )
+from .data.inline_terms import without_terms
 from .data.tokenization import TARGET_TOKENIZER_FOLDER, load_tokenizers, save_tokenizers, train_tokenizer
 from .data.training_corpora import CleaningReport, TrainingCorpora
 from .data.word_vectors import token_vectors, words_with_vectors
@@ -302,7 +303,7 @@ def _sentences(table: Dataset, columns: tuple[str, ...], max_sentences: int | No
     for row in table.select_columns(list(columns)):
         for pair in zip(*(row[column] for column in columns), strict=True):
             if index % stride == 0:
-                yield from pair
+                yield from map(without_terms, pair)
             index += 1
 
 

@@ -24,6 +24,7 @@ from transformers import PreTrainedTokenizerBase
 from ..models.document_windows import Window, document_blocks, fit_window, join_window, sliding_windows
 from .corpus_files import CorpusError
 from .documents import ParallelDocument
+from .inline_terms import encode_with_terms
 from .tokenization import encode_sentences
 from .training_corpora import CleaningReport, Corpus, CorpusReader, TrainingCorpora
 
@@ -369,7 +370,8 @@ def _tokenize(
     columns = {"document_id": table["document_id"].combine_chunks()}
     for side, side_tokenizer in (("source", tokenizer), ("target", target_tokenizer)):
         sentences = table[side].combine_chunks()
-        ids = encode_sentences(side_tokenizer, sentences.flatten().to_pylist())
+        encode = encode_with_terms if side == "source" else encode_sentences
+        ids = encode(side_tokenizer, sentences.flatten().to_pylist())
         columns[f"{side}_ids"] = _list_array(sentences.value_lengths().to_numpy(), _ids_array(ids))
     for name in ("ends_paragraph", "corpus"):
         columns[name] = table[name].combine_chunks()

@@ -9,7 +9,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
-from .augmentation import Augmentation
+from .augmentation import Augmentation, PairAugmenter
 from .corpora import ReadReport, read_documents
 from .documents import ParallelDocument
 from .pair_cleaning import Cleaning, CorpusSurvey, PairCleaner
@@ -108,12 +108,14 @@ class TrainingCorpora:
     @property
     def files(self) -> list[str]:
         """All paths that are read."""
-        return [path for corpus in (*self.corpora, *self.excluded) for path in corpus.path]
+        glossary = self.augmentation.glossary
+        terms = [] if glossary is None else [glossary]
+        return [*terms, *(path for corpus in (*self.corpora, *self.excluded) for path in corpus.path)]
 
     def documents(self, report: CleaningReport) -> Iterator[tuple[int, ParallelDocument]]:
         """The cleaned documents, each with the index of its corpus; `report` is filled on the way."""
         excluded = KnownTexts(chain.from_iterable(map(self.reader.read, self.excluded)))
-        cleaner = PairCleaner(self.cleaning, excluded)
+        cleaner, augmenter = PairCleaner(self.cleaning, excluded), PairAugmenter(self.augmentation)
         for index, corpus in enumerate(self.corpora):
             if self.cleaning.needs_survey:
                 cleaner.start_corpus(self.survey(corpus))
@@ -121,7 +123,7 @@ class TrainingCorpora:
                 cleaned, dropped = cleaner.clean(document)
                 report.dropped.update({(index, reason): count for reason, count in dropped.items()})
                 if cleaned is not None:
-                    yield index, self.augmentation.augmented(cleaned)
+                    yield index, augmenter.augmented(cleaned)
 
     def survey(self, corpus: Corpus) -> CorpusSurvey:
         """What has to be known of a corpus before it is cleaned."""

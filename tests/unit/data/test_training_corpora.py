@@ -4,7 +4,7 @@ import datasets
 import numpy as np
 import pytest
 
-from hier_nmt.data.augmentation import Augmentation
+from hier_nmt.data.augmentation import Augmentation, PairAugmenter
 from hier_nmt.data.documents import ParallelDocument, SentencePair
 from hier_nmt.data.features import corpora_table, read_report, weighted_windows
 from hier_nmt.data.pair_cleaning import Cleaning
@@ -89,10 +89,10 @@ def test_an_impossible_corpus_is_named(values, message):
 def test_capitals_are_written_on_both_sides_of_the_share_of_pairs_that_was_asked_for():
     pairs = tuple(SentencePair(f"word {number} é", f"mot {number} à") for number in range(2000))
     document = ParallelDocument("d", (pairs,))
-    once, again = (Augmentation(0.1).augmented(document) for _ in range(2))
+    once, again = (PairAugmenter(Augmentation(0.1)).augmented(document) for _ in range(2))
     changed = [new for old, new in zip(pairs, once.paragraphs[0], strict=True) if new != old]
     assert once == again
     assert all(pair == SentencePair(pair.source.upper(), pair.target.upper()) for pair in changed)
     # Six standard deviations of a binomial distribution.
     assert abs(len(changed) - 200) < 6 * np.sqrt(2000 * 0.1 * 0.9)
-    assert Augmentation().augmented(document) == document
+    assert PairAugmenter(Augmentation()).augmented(document) == document
