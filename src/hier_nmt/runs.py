@@ -53,6 +53,7 @@ from .data.training_corpora import CleaningReport, TrainingCorpora
 from .data.word_vectors import token_vectors, words_with_vectors
 from .recipes import Recipe, RecipeError
 from .trainer import DocumentSeq2SeqTrainer, DocumentSeq2SeqTrainingArguments
+from .warm_start import continue_positions
 
 logger = logging.getLogger(__name__)
 
@@ -181,7 +182,7 @@ def build_model(recipe: Recipe, tokenizers: Tokenizers) -> PreTrainedModel:
     if recipe.source_vectors is not None and recipe.target_vectors is not None:
         _set_word_vectors(model, (recipe.source_vectors, source), (recipe.target_vectors, target))
     if recipe.init_from is not None:
-        load_initial_weights(model, recipe.init_from)
+        continue_positions(model, load_initial_weights(model, recipe.init_from))
     return model
 
 

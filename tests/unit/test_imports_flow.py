@@ -22,6 +22,7 @@ MAY_IMPORT = {
     "losses": {"models"},
     "visualization": set(),
     "checkpoints": set(),
+    "warm_start": {"models"},
     "citations": set(),
     "onnx_export": set(),
     "evaluation": {"models", "data", "visualization"},
@@ -29,7 +30,7 @@ MAY_IMPORT = {
     "trainer": {"models", "data", "losses", "hub"},
     "recipes": {"models", "data", "trainer"},
     "model_card": {"data", "evaluation", "recipes", "hub", "citations"},
-    "runs": {"models", "data", "trainer", "recipes", "checkpoints", "evaluation", "model_card"},
+    "runs": {"models", "data", "trainer", "recipes", "checkpoints", "warm_start", "evaluation", "model_card"},
 }
 # What of `models` the parts that never see a model may read: integers about documents, no network and no config.
 MODELS_MODULES_WITHOUT_MODEL = {
