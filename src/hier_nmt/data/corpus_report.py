@@ -126,16 +126,19 @@ class CorpusReport:
 
 
 def describe_corpus(
-    documents: Iterable[ParallelDocument], other: Iterable[ParallelDocument] | None = None, num_examples: int = 5
+    documents: Iterable[ParallelDocument],
+    other: Iterable[ParallelDocument] | KnownTexts | None = None,
+    num_examples: int = 5,
 ) -> CorpusReport:
     """The report of a corpus, which is read once and not kept.
 
     Args:
         documents: of the corpus.
-        other: documents of another corpus, for example the test set of what is to be trained on.
+        other: documents of another corpus, for example the test set of what is to be trained on, or what is known of
+            them.
         num_examples: how many outliers are shown.
     """
-    known = None if other is None else KnownTexts(other)
+    known = other if other is None or isinstance(other, KnownTexts) else KnownTexts(other)
     report = CorpusReport()
     counted = _Counted(known, num_examples)
     for document in documents:
