@@ -7,13 +7,8 @@ can be overridden on the command line as `--section.key=value`, the value writte
 """
 
 import dataclasses
-import difflib
-import enum
 import inspect
-import os
-import types
-import typing
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -28,6 +23,7 @@ from .data.training_corpora import Corpus, CorpusReader, Format, TrainingCorpora
 from .models.configuration_han import HANConfig
 from .models.configuration_hier_nmt import HierNMTConfig
 from .models.configuration_rnn_nmt import RNNNMTConfig
+from .recipe_values import expanded, field_types, is_required, suggestion, type_name, typed_value
 from .trainer import DocumentSeq2SeqTrainingArguments
 
 # The families of models that a recipe can name as `model.model_type`; without it, it means the first.
@@ -318,11 +314,6 @@ class Recipe:
                 yield f"{key}: there is no directory {directory}"
 
 
-def _field_types(cls: type) -> dict[str, Any]:
-    hints = typing.get_type_hints(cls)
-    return {item.name: hints[item.name] for item in dataclasses.fields(cls) if item.init}
-
-
 def _config_class(
     sections: Mapping[str, Any], changes: Iterable[tuple[str, str, Any]], origin: str
 ) -> type[PreTrainedConfig]:
@@ -354,12 +345,12 @@ def _training_types() -> dict[str, Any]:
         "source_vectors": str | None,
         "target_vectors": str | None,
     }
-    return {**_field_types(DocumentSeq2SeqTrainingArguments), **own}
+    return {**field_types(DocumentSeq2SeqTrainingArguments), **own}
 
 
 _SECTIONS: dict[str, Mapping[str, Any]] = {
-    "data": _field_types(DataSection),
-    "tokenizer": _field_types(TokenizerSection),
+    "data": field_types(DataSection),
+    "tokenizer": field_types(TokenizerSection),
     # Those of a recipe follow from its `model_type`.
     "model": _model_types(HierNMTConfig),
     "training": _training_types(),
@@ -416,7 +407,7 @@ def _read_yaml(path: Path) -> dict[str, Any]:
 def _check_section_names(sections: Mapping[str, Any], origin: str) -> None:
     for name, section in sections.items():
         if name not in _SECTIONS:
-            raise RecipeError(f"{origin}: unknown section {name!r}{_suggestion(str(name), _SECTIONS)}")
+            raise RecipeError(f"{origin}: unknown section {name!r}{suggestion(str(name), _SECTIONS)}")
         if section is not None and not isinstance(section, dict):
             raise RecipeError(f"{origin}: section {name} must hold keys and values, found {section!r}")
 
@@ -427,7 +418,7 @@ def _parse_override(override: str) -> tuple[str, str, Any]:
     if not (override.startswith("--") and equals and dot):
         raise RecipeError(f"command line: {override!r} should read --section.key=value")
     if section not in _SECTIONS:
-        raise RecipeError(f"command line: unknown section {section!r}{_suggestion(section, _SECTIONS)}")
+        raise RecipeError(f"command line: unknown section {section!r}{suggestion(section, _SECTIONS)}")
     try:
         return section, name, _load_yaml(text)
     except ValueError as error:
@@ -441,98 +432,20 @@ def _typed_section(section: str, values: Mapping[str, Any], known: Mapping[str, 
             hint = (
                 " (it follows from the tokenizer and the data section)"
                 if section == "model" and key in _DERIVED_MODEL_KEYS
-                else _suggestion(str(key), known)
+                else suggestion(str(key), known)
             )
             raise RecipeError(f"{origin}: unknown key {section}.{key}{hint}")
         try:
-            typed[key] = _typed(_expand(value), known[key])
+            typed[key] = typed_value(expanded(value), known[key])
         except TypeError:
             raise RecipeError(
-                f"{origin}: {section}.{key} must be {_type_name(known[key])}, got {type(value).__name__} {value!r}"
+                f"{origin}: {section}.{key} must be {type_name(known[key])}, got {type(value).__name__} {value!r}"
             ) from None
         except KeyError as error:
             raise RecipeError(f"{origin}: {section}.{key}: the environment variable {error} is not set") from None
         except ValueError as error:
             raise RecipeError(f"{origin}: {section}.{key}: {error}") from None
     return typed
-
-
-def _expand(value: Any) -> Any:
-    """The value with `$NAME` and `${NAME}` in its strings replaced by environment variables; KeyError where unset."""
-    if isinstance(value, list):
-        return [_expand(item) for item in value]
-    if isinstance(value, dict):
-        # Regular expressions have a use for $ of their own.
-        return {key: item if key == "replace" else _expand(item) for key, item in value.items()}
-    if not isinstance(value, str) or "$" not in value:
-        return value
-    expanded = os.path.expandvars(value)
-    if "$" in expanded:
-        raise KeyError(expanded[expanded.index("$") :].split("/")[0])
-    return expanded
-
-
-def _typed(value: Any, expected: Any) -> Any:
-    """The value as the expected type; TypeError if it is of another."""
-    if expected is Any:
-        return value
-    origin, choices = typing.get_origin(expected), typing.get_args(expected)
-    if origin in (typing.Union, types.UnionType):
-        return _typed_as_one_of(value, choices)
-    if origin is Literal:
-        if value in choices:
-            return value
-        raise TypeError
-    if origin is list and isinstance(value, list):
-        return [_typed(item, choices[0]) for item in value]
-    if expected is float:
-        return _as_float(value)
-    if dataclasses.is_dataclass(expected) and isinstance(value, dict):
-        return _typed_fields(value, expected)
-    plain = origin or expected
-    if isinstance(plain, type) and issubclass(plain, enum.Enum):
-        return _as_enum_value(value, plain)
-    # True is an int in Python, but never a number of layers.
-    if isinstance(plain, type) and isinstance(value, plain) and (plain is bool or not isinstance(value, bool)):
-        return value
-    raise TypeError
-
-
-def _typed_fields(values: dict[Any, Any], cls: Any) -> Any:
-    """The mapping as an object of the class; ValueError names the key that is unknown, missing or of another type."""
-    known = _field_types(cls)
-    typed = {}
-    for key, value in values.items():
-        if key not in known:
-            raise ValueError(f"unknown key {key!r}{_suggestion(str(key), known)}")
-        # A single path needs no list.
-        value = [value] if known[key] == list[str] and isinstance(value, str) else value
-        try:
-            typed[key] = _typed(value, known[key])
-        except TypeError:
-            raise ValueError(f"{key} must be {_type_name(known[key])}, got {type(value).__name__} {value!r}") from None
-    try:
-        return cls(**typed)
-    except TypeError:
-        missing = [item.name for item in dataclasses.fields(cls) if _is_required(item) and item.name not in typed]
-        raise ValueError(f"{', '.join(missing)} is missing") from None
-
-
-def _is_required(item: dataclasses.Field[Any]) -> bool:
-    return item.default is dataclasses.MISSING and item.default_factory is dataclasses.MISSING
-
-
-def _typed_as_one_of(value: Any, choices: Sequence[Any]) -> Any:
-    if value is None and type(None) in choices:
-        return None
-    # A name from a closed list is checked by that list even where the field takes any string.
-    enums = [choice for choice in choices if isinstance(choice, type) and issubclass(choice, enum.Enum)]
-    for choice in enums or choices:
-        try:
-            return _typed(value, choice)
-        except TypeError:
-            continue
-    raise TypeError
 
 
 def _is_there(path: str, kind: Callable[[Path], bool]) -> bool:
@@ -543,48 +456,9 @@ def _is_there(path: str, kind: Callable[[Path], bool]) -> bool:
         return False
 
 
-def _as_float(value: Any) -> float:
-    # YAML 1.1 reads 3e-4, without a dot, as a string.
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        raise TypeError
-    try:
-        return float(value)
-    except (ValueError, OverflowError):
-        raise TypeError from None
-
-
-def _as_enum_value(value: Any, choices: type[enum.Enum]) -> Any:
-    # YAML 1.1 reads a bare `no` as False, and "no" is what switches a strategy off.
-    value = "no" if value is False else value
-    if value in [choice.value for choice in choices]:
-        return value
-    raise TypeError
-
-
-def _type_name(expected: Any) -> str:
-    if isinstance(expected, type) and issubclass(expected, enum.Enum):
-        return " | ".join(repr(choice.value) for choice in expected)
-    choices = typing.get_args(expected)
-    if typing.get_origin(expected) is Literal:
-        return " | ".join(repr(choice) for choice in choices)
-    if typing.get_origin(expected) in (typing.Union, types.UnionType):
-        enums = [choice for choice in choices if isinstance(choice, type) and issubclass(choice, enum.Enum)]
-        return " | ".join("null" if choice is type(None) else _type_name(choice) for choice in enums or choices)
-    if typing.get_origin(expected) is list:
-        return f"list[{_type_name(choices[0])}]"
-    if dataclasses.is_dataclass(expected):
-        return f"a mapping ({', '.join(_field_types(typing.cast(type, expected)))})"
-    return expected.__name__ if isinstance(expected, type) and not choices else str(expected)
-
-
-def _suggestion(name: str, known: Iterable[str]) -> str:
-    nearest = difflib.get_close_matches(name, known, n=1)
-    return f"; did you mean {nearest[0]!r}?" if nearest else f"; known are {', '.join(sorted(known))}"
-
-
 def _assemble(values: dict[str, dict[str, Any]], origin: str) -> Recipe:
     for item in dataclasses.fields(DataSection):
-        if _is_required(item) and item.name not in values["data"]:
+        if is_required(item) and item.name not in values["data"]:
             raise RecipeError(f"{origin}: data.{item.name} is missing")
     training = dict(values["training"])
     own = {name: training.pop(name) for name in _OWN_TRAINING_KEYS if name in training}

@@ -28,7 +28,8 @@ MAY_IMPORT = {
     "evaluation": {"models", "data", "visualization"},
     "hub": {"data"},
     "trainer": {"models", "data", "losses", "hub"},
-    "recipes": {"models", "data", "trainer"},
+    "recipe_values": set(),
+    "recipes": {"models", "data", "trainer", "recipe_values"},
     "model_card": {"data", "evaluation", "recipes", "hub", "citations"},
     "runs": {"models", "data", "trainer", "recipes", "checkpoints", "warm_start", "evaluation", "model_card"},
 }
