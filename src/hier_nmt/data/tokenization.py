@@ -14,6 +14,8 @@ from typing import Literal
 from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 from transformers import AutoTokenizer, PreTrainedTokenizerBase, TokenizersBackend
 
+from .plain_typography import PLAIN_FORMS
+
 SPECIAL_TOKENS = {
     "pad_token": "<pad>",
     "bos_token": "<s>",
@@ -55,16 +57,6 @@ _NO_SPACES = (
     rf"(?<=\p{{L}}) (?=[{_APOSTROPHES}]\p{{L}}{{1,2}}(?!\p{{L}}))",
 )
 _NO_SPACE_IN_NUMBERS = r"(?<=\p{N}) (?=\p{N})"
-# Plain typography: what is written in its place, for each character that has a plain form. Guillemets lose the spaces
-# inside of them.
-_SPACES = r"[\u0009\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]"
-_PLAIN_FORMS = (
-    (r"[\u00ad\u200b\u2060\ufeff]", ""),
-    (_SPACES, " "),
-    (r"[\u2018\u2019\u201b\u02bc]", "'"),
-    (r"«\s*|\s*»|[\u201c\u201d\u201e\u201f]", '"'),
-    ("\u2026", "..."),
-)
 # kMinScorePenaltyDelta of the unigram trainer.
 _UNSEEN_CHARACTER_STEP = 1e-4
 
@@ -214,7 +206,7 @@ def _untrained(model: models.Model, split_digits: bool, plain_typography: bool) 
     tokenizer = Tokenizer(model)
     plain: list[normalizers.Normalizer] = []
     if plain_typography:
-        plain = [normalizers.NFC(), *(normalizers.Replace(Regex(form), text) for form, text in _PLAIN_FORMS)]
+        plain = [normalizers.NFC(), *(normalizers.Replace(Regex(form), text) for form, text in PLAIN_FORMS)]
     # The mark before the first word is put there by a normalizer: Metaspace's own leaves out a leading space.
     tokenizer.normalizer = normalizers.Sequence(
         [*plain, normalizers.Replace(_SPACE, _LITERAL_SPACE_MARK), normalizers.Prepend(_SPACE)]
