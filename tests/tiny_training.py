@@ -9,6 +9,7 @@ import json
 import os
 import random
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +90,7 @@ def tiny_trainer(
     validation: Dataset | None = None,
     dropout: float = 0.0,
     sharded: bool = False,
+    eval_corpora: Sequence[str | None] = (),
     **arguments: Any,
 ) -> DocumentSeq2SeqTrainer:
     """A trainer of `tiny_model` on the CPU with plain gradient descent and no files but those asked for.
@@ -108,6 +110,7 @@ def tiny_trainer(
         train_dataset=train,
         eval_dataset=validation,
         processing_class=word_tokenizer(),
+        eval_corpora=eval_corpora,
     )
 
 

@@ -1,6 +1,7 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Says what a corpus is like: sizes, lengths, duplicates, pairs whose lengths do not fit, overlap with another corpus.
+"""Says what a corpus is like: sizes, lengths, duplicates, pairs whose lengths do not fit, overlap with another corpus,
+marks in front of paragraphs, and what a cleaning would leave out.
 
 python training/describe_corpus.py train.jsonl --source-language en --target-language fr --other test.jsonl --plot a.pdf
 """
@@ -14,10 +15,13 @@ from pathlib import Path
 
 from tqdm.auto import tqdm
 
+from hier_nmt.data.cleaning_report import USUAL_CLEANING, CleaningEffect, cleaning_effect
 from hier_nmt.data.corpora import FORMATS, ReadReport, read_documents
 from hier_nmt.data.corpus_report import OUTLIER_FACTOR, CorpusReport, describe_corpus
 from hier_nmt.data.documents import ParallelDocument
 from hier_nmt.data.text_files import escape_unknown_characters, write_text
+from hier_nmt.data.text_hashes import KnownTexts
+from hier_nmt.recipes import Recipe
 from hier_nmt.visualization.corpus_plots import plot_corpus
 
 
@@ -31,6 +35,9 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--skip-bad", action="store_true", help="leave out broken documents, count and report them")
     parser.add_argument("--other", nargs="+", metavar="PATH", help="another corpus: what of the first is in it?")
     parser.add_argument("--other-format", choices=FORMATS, help="default: that of the first")
+    parser.add_argument(
+        "--recipe", type=Path, help="what its data.cleaning would do (default: every filter, in its usual form)"
+    )
     parser.add_argument("--examples", type=int, default=5, help="outliers that are shown (default: %(default)s)")
     parser.add_argument("--plot", type=Path, help="a page of plots, .pdf or .png")
     parser.add_argument("--json", type=Path, help="the report as JSON")
@@ -46,14 +53,16 @@ def documents(options: argparse.Namespace, paths: list[str], kind: str, read: Re
             bar.update(document.num_sentences)
 
 
-def describe(options: argparse.Namespace) -> tuple[ReadReport, CorpusReport]:
-    """What was read, and the report of it."""
+def describe(options: argparse.Namespace) -> tuple[ReadReport, CorpusReport, CleaningEffect]:
+    """What was read, the report of it, and what a cleaning would do."""
+    cleaning = USUAL_CLEANING if options.recipe is None else Recipe.load(options.recipe).data.cleaning
     read = ReadReport()
-    corpus = documents(options, options.paths, options.format, read)
     other = None
     if options.other:
-        other = documents(options, options.other, options.other_format or options.format, ReadReport())
-    return read, describe_corpus(corpus, other, options.examples)
+        other = KnownTexts(documents(options, options.other, options.other_format or options.format, ReadReport()))
+    report = describe_corpus(documents(options, options.paths, options.format, read), other, options.examples)
+    effect = cleaning_effect(lambda: documents(options, options.paths, options.format, ReadReport()), cleaning, other)
+    return read, report, effect
 
 
 def main() -> int:
@@ -62,12 +71,15 @@ def main() -> int:
     escape_unknown_characters()
     logging.basicConfig(level=logging.WARNING, format="%(message)s")
     try:
-        read, report = describe(options)
-        print(report)
+        read, report, effect = describe(options)
+        print(f"{report}\n\n{effect}")
         if read.left_out:
             print(f"\n{read}")
         if options.json:
-            write_text(options.json, json.dumps(report.as_json(), ensure_ascii=False, indent=2) + "\n")
+            write_text(
+                options.json,
+                json.dumps({**report.as_json(), "cleaning": effect.as_json()}, ensure_ascii=False, indent=2) + "\n",
+            )
         if options.plot:
             plot_corpus(
                 options.plot,

@@ -57,6 +57,11 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespac
         help="also score what the model says word by word while the reference is fed in, which is no translation",
     )
     parser.add_argument("--bleu-orders", nargs="+", type=int, default=[], metavar="N", help="also BLEU-N")
+    parser.add_argument(
+        "--plain-typography",
+        action="store_true",
+        help="score with straight quotation marks and apostrophes on both sides",
+    )
     parser.add_argument("--bf16", action="store_true", help="compute in bfloat16 instead of float32")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     return parser.parse_args(arguments)
@@ -120,7 +125,12 @@ def references_of(documents: list[ParallelDocument]) -> list[list[list[str]]]:
 def scoring_options(options: argparse.Namespace, config: Any) -> dict[str, Any]:
     """What all scores of this run have in common."""
     language = options.target_language or config.target_language
-    return {"target_language": language, "with_ter": not options.no_ter, "bleu_orders": options.bleu_orders}
+    return {
+        "target_language": language,
+        "with_ter": not options.no_ter,
+        "bleu_orders": options.bleu_orders,
+        "plain_typography": options.plain_typography,
+    }
 
 
 def main() -> int:

@@ -11,7 +11,7 @@ import logging
 import sys
 from collections.abc import Sequence
 
-from hier_nmt.checkpoints import CheckpointError
+from hier_nmt.checkpoints import CheckpointError, last_whole_checkpoint
 from hier_nmt.data.corpus_files import CorpusError
 from hier_nmt.data.features import OverlongSentenceError
 from hier_nmt.data.word_vectors import WordVectorError
@@ -65,7 +65,10 @@ def main() -> None:
         tokenizers = prepare_tokenizers(recipe)
         data = prepare_data(recipe, tokenizers)
     trainer = build_trainer(recipe, arguments, tokenizers, data)
-    train_or_resume(trainer)
+    if not train_or_resume(trainer):
+        # The step that was being made when it was told to stop may have ended after the checkpoint.
+        print(f"stopped; the same command goes on from {last_whole_checkpoint(output_dir)}")
+        return
     summary = finish(trainer, recipe, tokenizers, data)
     if trainer.is_world_process_zero():
         print(f"finished after {summary['steps']} steps; model, tokenizer and {SUMMARY_FILE} are in {output_dir}")

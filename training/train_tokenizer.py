@@ -28,6 +28,8 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--per-language", action="store_true", help="one tokenizer for each language, not a joint one")
     parser.add_argument("--split-digits", action="store_true", help="make each digit a token")
     parser.add_argument("--no-byte-fallback", action="store_true", help="<unk> for characters not in the vocabulary")
+    parser.add_argument("--plain-typography", action="store_true", help="read all quotation marks as straight ones")
+    parser.add_argument("--reserved-tokens", nargs="*", default=[], metavar="TOKEN", help="further special tokens")
     return parser.parse_args()
 
 
@@ -60,6 +62,8 @@ def main() -> None:
         model=arguments.model,
         byte_fallback=not arguments.no_byte_fallback,
         split_digits=arguments.split_digits,
+        plain_typography=arguments.plain_typography,
+        reserved_tokens=arguments.reserved_tokens,
     )
     report = ReadReport()
     try:

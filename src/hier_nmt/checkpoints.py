@@ -108,11 +108,12 @@ def average_checkpoints(directories: Sequence[Path]) -> dict[str, torch.Tensor]:
     return {name: (total / len(directories)).to(first[name].dtype) for name, total in sums.items()}
 
 
-def load_initial_weights(model: PreTrainedModel, directory: str | Path) -> None:
+def load_initial_weights(model: PreTrainedModel, directory: str | Path) -> list[str]:
     """Gives the model the weights of a checkpoint: an sKtoK model can so start from a sentence-level one.
 
     Weights that the model has and the checkpoint lacks (those of a new part) keep their initial values, which is
-    logged. CheckpointError names the weights whose shapes differ and those the model has no place for.
+    logged; their names are what comes back. CheckpointError names the weights whose shapes differ and those the model
+    has no place for.
     """
     weights = read_weights(directory)
     own = model.state_dict()
@@ -129,6 +130,7 @@ def load_initial_weights(model: PreTrainedModel, directory: str | Path) -> None:
     new = sorted(set(missing) - set(model.all_tied_weights_keys))
     if new:
         logger.warning("not in %s, keep their initial values: %s", directory, ", ".join(new))
+    return new
 
 
 def check_same_tokenizer(

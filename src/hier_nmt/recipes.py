@@ -7,13 +7,9 @@ can be overridden on the command line as `--section.key=value`, the value writte
 """
 
 import dataclasses
-import difflib
-import enum
 import inspect
 import os
-import types
-import typing
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -24,10 +20,14 @@ from accelerate.utils import str_to_bool
 from huggingface_hub.errors import StrictDataclassError
 from transformers import GenerationConfig, PreTrainedConfig
 
+from .data.augmentation import Augmentation
+from .data.pair_cleaning import Cleaning
+from .data.training_corpora import Corpus, CorpusReader, Format, TrainingCorpora, as_corpora
 from .models.configuration_han import HANConfig
 from .models.configuration_hier_nmt import HierNMTConfig
 from .models.configuration_rnn_nmt import RNNNMTConfig
 from .models.processor import multiplies_bfloat16
+from .recipe_values import expanded, field_types, is_required, suggestion, type_name, typed_value
 from .trainer import DocumentSeq2SeqTrainingArguments
 
 # The families of models that a recipe can name as `model.model_type`; without it, it means the first.
@@ -60,11 +60,14 @@ class DataSection:
     """Which documents are read and how.
 
     Args:
-        train, validation: paths (or data set names) in the form that the format asks for, see `data.corpora`;
-            `$NAME` stands for an environment variable.
+        train, validation: paths (or data set names) in the form that the format asks for, see `data.corpora`, or
+            mappings with the fields of `Corpus`; `$NAME` stands for an environment variable.
+        exclude: the same, of test sets: what stands in them or in `validation` is left out of the training.
         format: name of a reader, see `data.corpora.read_documents`.
         source_language, target_language: ISO 639 codes.
         columns: names of the columns, for formats that have them.
+        cleaning: what is changed in the text, and which training pairs are left out.
+        augmentation: what is made of training pairs besides.
         skip_bad: leave broken documents out and report them, instead of stopping.
         overlong: what to do with a sentence that is longer than the model's limit: `error` or `skip`.
         validation_limit: number of validation windows scored during training, taken evenly; None: all.
@@ -72,20 +75,43 @@ class DataSection:
         num_proc: processes that prepare the tables; None: one, inside the main process.
     """
 
-    train: list[str]
+    train: list[str | Corpus]
     source_language: str
     target_language: str
-    validation: list[str] = field(default_factory=list)
-    format: Literal[
-        "json-lines", "tab-separated", "dataset", "id-column", "tmx", "xliff", "wmt-xml", "opus-xml",
-        "moses", "heads", "iwslt", "srt",
-    ] = "json-lines"  # fmt: skip
+    validation: list[str | Corpus] = field(default_factory=list)
+    exclude: list[str | Corpus] = field(default_factory=list)
+    format: Format = "json-lines"
     columns: dict[str, Any] | None = None
+    cleaning: Cleaning = field(default_factory=Cleaning)
+    augmentation: Augmentation = field(default_factory=Augmentation)
     skip_bad: bool = False
     overlong: Literal["error", "skip"] = "error"
     validation_limit: int | None = None
     cache_dir: str | None = None
     num_proc: int | None = None
+
+    @property
+    def reader(self) -> CorpusReader:
+        """How the corpora are read."""
+        return CorpusReader(self.format, self.source_language, self.target_language, self.columns, self.skip_bad)
+
+    @property
+    def training_corpora(self) -> TrainingCorpora:
+        """The training corpora, cleaned."""
+        excluded = as_corpora([*self.validation, *self.exclude])
+        is_cleaned = self.cleaning != Cleaning() or bool(self.exclude)
+        return TrainingCorpora(
+            as_corpora(self.train),
+            self.reader,
+            self.cleaning,
+            excluded if is_cleaned else (),
+            self.augmentation,
+        )
+
+    @property
+    def validation_corpora(self) -> TrainingCorpora:
+        """The validation corpora: their text is changed as that of the training corpora is, no pair is left out."""
+        return TrainingCorpora(as_corpora(self.validation), self.reader, self.cleaning.changes_alone)
 
 
 @dataclass(frozen=True)
@@ -104,6 +130,8 @@ class TokenizerSection:
         min_frequency: of a merge, for `bpe`; of a word, for `word`.
         limit_alphabet: number of distinct characters that get a token.
         max_sentences: train on this many sentence pairs, taken evenly; None: all.
+        plain_typography: texts are read with straight quotation marks and apostrophes and plain spaces.
+        reserved_tokens: further special tokens, for later use: a vocabulary cannot grow once a model is trained.
     """
 
     path: str | None = None
@@ -115,6 +143,8 @@ class TokenizerSection:
     min_frequency: int = 2
     limit_alphabet: int = 1000
     max_sentences: int | None = None
+    plain_typography: bool = False
+    reserved_tokens: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -281,12 +311,15 @@ class Recipe:
             yield f"training.label_smoothing_factor={smoothing} with model.word_vector_size={size}: vectors have none"
 
     def _missing_paths(self) -> Iterable[str]:
-        # Names of data sets are no paths.
-        if self.data.format != "dataset":
-            for key in ("train", "validation"):
-                for path in getattr(self.data, key):
-                    if not _is_there(path, Path.exists):
-                        yield f"data.{key}: there is no file {path}"
+        for key in ("train", "validation", "exclude"):
+            for corpus in as_corpora(getattr(self.data, key)):
+                # Names of data sets are no paths.
+                if (corpus.format or self.data.format) != "dataset":
+                    missing = [path for path in corpus.path if not _is_there(path, Path.exists)]
+                    yield from (f"data.{key}: there is no file {path}" for path in missing)
+        glossary = self.data.augmentation.glossary
+        if glossary is not None and not _is_there(glossary, Path.is_file):
+            yield f"data.augmentation.glossary: there is no file {glossary}"
         for key in ("source_vectors", "target_vectors"):
             path = getattr(self, key)
             if path is not None and not _is_there(path, Path.is_file):
@@ -294,11 +327,6 @@ class Recipe:
         for key, directory in (("tokenizer.path", self.tokenizer.path), ("training.init_from", self.init_from)):
             if directory is not None and not _is_there(directory, Path.is_dir):
                 yield f"{key}: there is no directory {directory}"
-
-
-def _field_types(cls: type) -> dict[str, Any]:
-    hints = typing.get_type_hints(cls)
-    return {item.name: hints[item.name] for item in dataclasses.fields(cls) if item.init}
 
 
 def _config_class(
@@ -333,12 +361,12 @@ def _training_types() -> dict[str, Any]:
         "source_vectors": str | None,
         "target_vectors": str | None,
     }
-    return {**_field_types(DocumentSeq2SeqTrainingArguments), **own}
+    return {**field_types(DocumentSeq2SeqTrainingArguments), **own}
 
 
 _SECTIONS: dict[str, Mapping[str, Any]] = {
-    "data": _field_types(DataSection),
-    "tokenizer": _field_types(TokenizerSection),
+    "data": field_types(DataSection),
+    "tokenizer": field_types(TokenizerSection),
     # Those of a recipe follow from its `model_type`.
     "model": _model_types(HierNMTConfig),
     "training": _training_types(),
@@ -395,7 +423,7 @@ def _read_yaml(path: Path) -> dict[str, Any]:
 def _check_section_names(sections: Mapping[str, Any], origin: str) -> None:
     for name, section in sections.items():
         if name not in _SECTIONS:
-            raise RecipeError(f"{origin}: unknown section {name!r}{_suggestion(str(name), _SECTIONS)}")
+            raise RecipeError(f"{origin}: unknown section {name!r}{suggestion(str(name), _SECTIONS)}")
         if section is not None and not isinstance(section, dict):
             raise RecipeError(f"{origin}: section {name} must hold keys and values, found {section!r}")
 
@@ -406,7 +434,7 @@ def _parse_override(override: str) -> tuple[str, str, Any]:
     if not (override.startswith("--") and equals and dot):
         raise RecipeError(f"command line: {override!r} should read --section.key=value")
     if section not in _SECTIONS:
-        raise RecipeError(f"command line: unknown section {section!r}{_suggestion(section, _SECTIONS)}")
+        raise RecipeError(f"command line: unknown section {section!r}{suggestion(section, _SECTIONS)}")
     try:
         return section, name, _load_yaml(text)
     except ValueError as error:
@@ -420,67 +448,20 @@ def _typed_section(section: str, values: Mapping[str, Any], known: Mapping[str, 
             hint = (
                 " (it follows from the tokenizer and the data section)"
                 if section == "model" and key in _DERIVED_MODEL_KEYS
-                else _suggestion(str(key), known)
+                else suggestion(str(key), known)
             )
             raise RecipeError(f"{origin}: unknown key {section}.{key}{hint}")
         try:
-            typed[key] = _typed(_expand(value), known[key])
+            typed[key] = typed_value(expanded(value), known[key])
         except TypeError:
             raise RecipeError(
-                f"{origin}: {section}.{key} must be {_type_name(known[key])}, got {type(value).__name__} {value!r}"
+                f"{origin}: {section}.{key} must be {type_name(known[key])}, got {type(value).__name__} {value!r}"
             ) from None
         except KeyError as error:
             raise RecipeError(f"{origin}: {section}.{key}: the environment variable {error} is not set") from None
+        except ValueError as error:
+            raise RecipeError(f"{origin}: {section}.{key}: {error}") from None
     return typed
-
-
-def _expand(value: Any) -> Any:
-    """The value with `$NAME` and `${NAME}` in its strings replaced by environment variables; KeyError where unset."""
-    if isinstance(value, list):
-        return [_expand(item) for item in value]
-    if not isinstance(value, str) or "$" not in value:
-        return value
-    expanded = os.path.expandvars(value)
-    if "$" in expanded:
-        raise KeyError(expanded[expanded.index("$") :].split("/")[0])
-    return expanded
-
-
-def _typed(value: Any, expected: Any) -> Any:
-    """The value as the expected type; TypeError if it is of another."""
-    if expected is Any:
-        return value
-    origin, choices = typing.get_origin(expected), typing.get_args(expected)
-    if origin in (typing.Union, types.UnionType):
-        return _typed_as_one_of(value, choices)
-    if origin is Literal:
-        if value in choices:
-            return value
-        raise TypeError
-    if origin is list and isinstance(value, list):
-        return [_typed(item, choices[0]) for item in value]
-    if expected is float:
-        return _as_float(value)
-    plain = origin or expected
-    if isinstance(plain, type) and issubclass(plain, enum.Enum):
-        return _as_enum_value(value, plain)
-    # True is an int in Python, but never a number of layers.
-    if isinstance(plain, type) and isinstance(value, plain) and (plain is bool or not isinstance(value, bool)):
-        return value
-    raise TypeError
-
-
-def _typed_as_one_of(value: Any, choices: Sequence[Any]) -> Any:
-    if value is None and type(None) in choices:
-        return None
-    # A name from a closed list is checked by that list even where the field takes any string.
-    enums = [choice for choice in choices if isinstance(choice, type) and issubclass(choice, enum.Enum)]
-    for choice in enums or choices:
-        try:
-            return _typed(value, choice)
-        except TypeError:
-            continue
-    raise TypeError
 
 
 def _is_there(path: str, kind: Callable[[Path], bool]) -> bool:
@@ -491,45 +472,9 @@ def _is_there(path: str, kind: Callable[[Path], bool]) -> bool:
         return False
 
 
-def _as_float(value: Any) -> float:
-    # YAML 1.1 reads 3e-4, without a dot, as a string.
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        raise TypeError
-    try:
-        return float(value)
-    except (ValueError, OverflowError):
-        raise TypeError from None
-
-
-def _as_enum_value(value: Any, choices: type[enum.Enum]) -> Any:
-    # YAML 1.1 reads a bare `no` as False, and "no" is what switches a strategy off.
-    value = "no" if value is False else value
-    if value in [choice.value for choice in choices]:
-        return value
-    raise TypeError
-
-
-def _type_name(expected: Any) -> str:
-    if isinstance(expected, type) and issubclass(expected, enum.Enum):
-        return " | ".join(repr(choice.value) for choice in expected)
-    choices = typing.get_args(expected)
-    if typing.get_origin(expected) is Literal:
-        return " | ".join(repr(choice) for choice in choices)
-    if typing.get_origin(expected) in (typing.Union, types.UnionType):
-        enums = [choice for choice in choices if isinstance(choice, type) and issubclass(choice, enum.Enum)]
-        return " | ".join("null" if choice is type(None) else _type_name(choice) for choice in enums or choices)
-    return expected.__name__ if isinstance(expected, type) and not choices else str(expected)
-
-
-def _suggestion(name: str, known: Iterable[str]) -> str:
-    nearest = difflib.get_close_matches(name, known, n=1)
-    return f"; did you mean {nearest[0]!r}?" if nearest else f"; known are {', '.join(sorted(known))}"
-
-
 def _assemble(values: dict[str, dict[str, Any]], origin: str) -> Recipe:
     for item in dataclasses.fields(DataSection):
-        is_required = item.default is dataclasses.MISSING and item.default_factory is dataclasses.MISSING
-        if is_required and item.name not in values["data"]:
+        if is_required(item) and item.name not in values["data"]:
             raise RecipeError(f"{origin}: data.{item.name} is missing")
     training = dict(values["training"])
     own = {name: training.pop(name) for name in _OWN_TRAINING_KEYS if name in training}

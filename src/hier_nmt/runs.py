@@ -39,12 +39,22 @@ from .checkpoints import (
     load_initial_weights,
 )
 from .data.collator import DocumentCollator
-from .data.features import closing_tokens, text_table, token_table, window_table
+from .data.features import (
+    closing_tokens,
+    corpora_table,
+    read_report,
+    token_table,
+    weighted_windows,
+    window_table,
+)
+from .data.inline_terms import without_terms
 from .data.tokenization import TARGET_TOKENIZER_FOLDER, load_tokenizers, save_tokenizers, train_tokenizer
+from .data.training_corpora import CleaningReport, TrainingCorpora
 from .data.word_vectors import token_vectors, words_with_vectors
 from .recipes import Recipe, RecipeError
 from .sharding import load_whole_weights
 from .trainer import DocumentSeq2SeqTrainer, DocumentSeq2SeqTrainingArguments
+from .warm_start import continue_positions
 
 logger = logging.getLogger(__name__)
 
@@ -150,11 +160,11 @@ def prepare_tokenizers(recipe: Recipe) -> Tokenizers:
 
 def prepare_data(recipe: Recipe, tokenizers: Tokenizers) -> PreparedData:
     """The tables of training and validation windows, from the cache where they were made before."""
-    train, figures = _windows(recipe, recipe.data.train, tokenizers)
+    train, figures = _windows(recipe, recipe.data.training_corpora, tokenizers)
     numbers = {"train": figures}
     validation = None
     if recipe.data.validation:
-        validation, numbers["validation"] = _windows(recipe, recipe.data.validation, tokenizers)
+        validation, numbers["validation"] = _windows(recipe, recipe.data.validation_corpora, tokenizers)
         limit = recipe.data.validation_limit
         if limit is not None and limit < len(validation):
             validation = validation.select(np.linspace(0, len(validation) - 1, limit).astype(int))
@@ -183,7 +193,7 @@ def build_model(recipe: Recipe, tokenizers: Tokenizers) -> PreTrainedModel:
     if recipe.source_vectors is not None and recipe.target_vectors is not None:
         _set_word_vectors(model, (recipe.source_vectors, source), (recipe.target_vectors, target))
     if recipe.init_from is not None:
-        load_initial_weights(model, recipe.init_from)
+        continue_positions(model, load_initial_weights(model, recipe.init_from))
     return model
 
 
@@ -216,21 +226,25 @@ def build_trainer(
         eval_dataset=data.validation,
         processing_class=tokenizers.source,
         target_tokenizer=tokenizers.target,
+        eval_corpora=[corpus.name for corpus in recipe.data.validation_corpora.corpora],
         callbacks=[_TargetTokenizerCallback(tokenizers)],
     )
 
 
-def train_or_resume(trainer: DocumentSeq2SeqTrainer) -> None:
-    """Trains to the end, from the last whole checkpoint where there is one; then the trainer holds the final model."""
+def train_or_resume(trainer: DocumentSeq2SeqTrainer) -> bool:
+    """Trains to the end, from the last whole checkpoint where there is one; then the trainer holds the final model.
+
+    False where training was stopped before its end, by SIGTERM with `training.enable_jit_checkpoint`.
+    """
     checkpoint = last_whole_checkpoint(str(trainer.args.output_dir))
     if checkpoint is None:
         trainer.train()
-        return
+        return trainer.state.global_step >= _max_steps(trainer)
     state = TrainerState.load_from_json(str(checkpoint / STATE_FILE))
     if state.global_step < _max_steps(trainer):
         logger.info("going on from %s", checkpoint)
         trainer.train(resume_from_checkpoint=str(checkpoint))
-        return
+        return trainer.state.global_step >= _max_steps(trainer)
     # Trainer would take one step more before it saw that there is nothing left to do.
     logger.info("training was finished with %s", checkpoint)
     # DeepSpeed's engine is made for training; without it, each process holds the whole model.
@@ -238,6 +252,7 @@ def train_or_resume(trainer: DocumentSeq2SeqTrainer) -> None:
     best = state.best_model_checkpoint if trainer.args.load_best_model_at_end else None
     load_initial_weights(trainer.model, best or checkpoint)
     trainer.state = state
+    return True
 
 
 def finish(trainer: DocumentSeq2SeqTrainer, recipe: Recipe, tokenizers: Tokenizers, data: PreparedData) -> dict:
@@ -275,13 +290,15 @@ def _first_difference(earlier: dict[str, Any], sections: dict[str, Any]) -> str 
 
 def _train_tokenizers(recipe: Recipe) -> Tokenizers:
     section = recipe.tokenizer
-    table = _text(recipe, recipe.data.train)
+    table = corpora_table(recipe.data.training_corpora, recipe.data.cache_dir)
     options: dict[str, Any] = {
         "model": section.algorithm,
         "byte_fallback": section.byte_fallback,
         "split_digits": section.split_digits,
         "min_frequency": section.min_frequency,
         "limit_alphabet": section.limit_alphabet,
+        "plain_typography": section.plain_typography,
+        "reserved_tokens": section.reserved_tokens,
     }
     sides = [("source", "target")] if section.joint else [("source",), ("target",)]
     trained = []
@@ -300,7 +317,7 @@ def _sentences(table: Dataset, columns: tuple[str, ...], max_sentences: int | No
     for row in table.select_columns(list(columns)):
         for pair in zip(*(row[column] for column in columns), strict=True):
             if index % stride == 0:
-                yield from pair
+                yield from map(without_terms, pair)
             index += 1
 
 
@@ -314,21 +331,8 @@ def _save_tokenizers_whole(output_dir: Path, tokenizers: Tokenizers) -> None:
             path.replace(output_dir / path.name)
 
 
-def _text(recipe: Recipe, paths: list[str]) -> Dataset:
-    section = recipe.data
-    return text_table(
-        paths,
-        section.format,
-        section.source_language,
-        section.target_language,
-        skip_bad=section.skip_bad,
-        columns=section.columns,
-        cache_dir=section.cache_dir,
-    )
-
-
-def _windows(recipe: Recipe, paths: list[str], tokenizers: Tokenizers) -> tuple[Dataset, dict[str, Any]]:
-    text = _text(recipe, paths)
+def _windows(recipe: Recipe, corpora: TrainingCorpora, tokenizers: Tokenizers) -> tuple[Dataset, dict[str, Any]]:
+    text = corpora_table(corpora, recipe.data.cache_dir)
     tokens = token_table(text, tokenizers.source, tokenizers.target, num_proc=recipe.data.num_proc)
     windows = window_table(
         tokens,
@@ -339,8 +343,24 @@ def _windows(recipe: Recipe, paths: list[str], tokenizers: Tokenizers) -> tuple[
         overlong=recipe.data.overlong,
         num_proc=recipe.data.num_proc,
     )
-    num_sentences = sum(len(row) for row in text["source"])
-    return windows, {"num_documents": len(text), "num_sentences": num_sentences, "num_windows": len(windows)}
+    windows = weighted_windows(windows, [corpus.weight for corpus in corpora.corpora])
+    return windows, _figures(read_report(text), corpora, windows)
+
+
+def _figures(report: CleaningReport, corpora: TrainingCorpora, windows: Dataset) -> dict[str, Any]:
+    """What stands in the summary of a run about its data."""
+    figures: dict[str, Any] = {
+        "num_documents": report.num_documents,
+        "num_sentences": report.num_sentences,
+        "num_windows": len(windows),
+    }
+    dropped: dict[str, dict[str, int]] = {}
+    for (corpus, reason), count in sorted(report.dropped.items()):
+        dropped.setdefault(corpora.corpora[corpus].label, {})[reason] = count
+    if dropped:
+        logger.info("sentence pairs left out by the cleaning: %s", dropped)
+        figures["num_dropped"] = dropped
+    return figures
 
 
 def _max_steps(trainer: DocumentSeq2SeqTrainer) -> int:

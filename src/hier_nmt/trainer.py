@@ -45,6 +45,7 @@ from .models.library_internals import finish_upload, use_one_gpu
 from .sharding import check_checkpoints_are_whole, shard_tied_weights, whole_weights
 
 LENGTH_COLUMN = "length"
+CORPUS_COLUMN = "corpus"
 # In how many stages the number of sentences falls: a compiled model is compiled anew for each.
 ANNEALING_STAGES = 8
 TARGET_INPUTS = ("labels", "decoder_input_ids", "decoder_attention_mask")
@@ -200,6 +201,8 @@ class DocumentSeq2SeqTrainer(Seq2SeqTrainer):
         train_dataset, eval_dataset: tables with the columns `input_ids`, `labels` and `length`.
         processing_class: the source tokenizer.
         target_tokenizer: the target tokenizer; None: the same.
+        eval_corpora: names of the corpora that the column `corpus` of the `eval_dataset` counts; the loss of each that
+            has a name is reported as `eval_loss_<name>` besides.
         callbacks, optimizers: as in Trainer.
     """
 
@@ -219,6 +222,7 @@ class DocumentSeq2SeqTrainer(Seq2SeqTrainer):
         eval_dataset: Any = None,
         processing_class: PreTrainedTokenizerBase | None = None,
         target_tokenizer: PreTrainedTokenizerBase | None = None,
+        eval_corpora: Sequence[str | None] = (),
         callbacks: list[TrainerCallback] | None = None,
         optimizers: tuple[Any, Any] = (None, None),
     ) -> None:
@@ -240,6 +244,9 @@ class DocumentSeq2SeqTrainer(Seq2SeqTrainer):
             optimizers=optimizers,
         )
         self.target_tokenizer = target_tokenizer or processing_class
+        self._eval_corpora = eval_corpora
+        # The corpus of each row of the evaluation that is about to run.
+        self._row_corpora: np.ndarray | None = None
         # Both belong to compute_loss here: it smooths the labels and honours num_items_in_batch.
         self.label_smoother = None
         self.model_accepts_loss_kwargs = True
@@ -281,8 +288,9 @@ class DocumentSeq2SeqTrainer(Seq2SeqTrainer):
         if LENGTH_COLUMN not in getattr(dataset, "column_names", ()):
             raise ValueError(f"max_tokens_per_batch needs a dataset with a column {LENGTH_COLUMN!r}, got {dataset}")
         sampler = TokenBatchSampler(
-            _lengths(dataset),
+            _column(dataset, LENGTH_COLUMN),
             self.args.max_tokens_per_batch,
+            side_lengths=_side_lengths(dataset),
             seed=self.args.seed if self.args.data_seed is None else self.args.data_seed,
             pad_to_multiple_of=self.data_collator.pad_to_multiple_of,
             num_processes=self.args.world_size,
@@ -304,7 +312,9 @@ class DocumentSeq2SeqTrainer(Seq2SeqTrainer):
             eval_dataset = self.eval_dataset[eval_dataset]
         dataset = self.eval_dataset if eval_dataset is None else eval_dataset
         if LENGTH_COLUMN in getattr(dataset, "column_names", ()):
-            dataset = dataset.select(np.argsort(-_lengths(dataset), kind="stable"))
+            dataset = dataset.select(np.argsort(-_column(dataset, LENGTH_COLUMN), kind="stable"))
+        has_corpora = CORPUS_COLUMN in getattr(dataset, "column_names", ()) and any(self._eval_corpora)
+        self._row_corpora = _column(dataset, CORPUS_COLUMN) if has_corpora else None
         return super().get_eval_dataloader(dataset)
 
     def get_batch_samples(self, *args: Any, **kwargs: Any) -> tuple[list, torch.Tensor | int | None]:
@@ -401,6 +411,7 @@ class DocumentSeq2SeqTrainer(Seq2SeqTrainer):
         statistics, generated = predictions if isinstance(predictions, tuple) else (predictions, None)
         loss, num_tokens, current_loss, num_current_tokens = np.asarray(statistics, dtype=np.float64).sum(0)
         metrics = {"loss": loss / num_tokens, "current_loss": current_loss / num_current_tokens}
+        metrics |= self._corpus_losses(np.asarray(statistics, dtype=np.float64))
         if generated is not None:
             metrics |= self._text_metrics(generated, np.asarray(output.label_ids))
         named = {f"{metric_key_prefix}_{name}": float(value) for name, value in metrics.items()}
@@ -432,6 +443,14 @@ class DocumentSeq2SeqTrainer(Seq2SeqTrainer):
         is_current = current_sentence_weights(is_predicted, self._label_sentence_ids(labels), 0.0)
         columns = (losses, is_predicted, losses * is_current, is_current)
         return torch.stack([column.sum(-1, dtype=losses.dtype) for column in columns], dim=1)
+
+    def _corpus_losses(self, statistics: np.ndarray) -> dict[str, float]:
+        """The loss of each corpus that has a name, from the statistics of the rows [number of windows, 4]."""
+        corpora, self._row_corpora = self._row_corpora, None
+        if corpora is None or len(corpora) != len(statistics):
+            return {}
+        sums = {name: statistics[corpora == index].sum(0) for index, name in enumerate(self._eval_corpora) if name}
+        return {f"loss_{name}": loss / num_tokens for name, (loss, num_tokens, *_) in sums.items() if num_tokens}
 
     def _text_metrics(self, generated: np.ndarray, labels: np.ndarray) -> dict[str, float]:
         tokenizer = self.target_tokenizer
@@ -473,8 +492,18 @@ def _text(tokenizer: PreTrainedTokenizerBase, sentences: Sequence[Sequence[int]]
     return " ".join(str(tokenizer.decode(list(ids))).strip() for ids in sentences)
 
 
-def _lengths(dataset: Any) -> np.ndarray:
-    return np.asarray(dataset.with_format("numpy")[LENGTH_COLUMN][:], dtype=np.int64)
+def _side_lengths(dataset: Any) -> np.ndarray:
+    """Numbers of source and target tokens, int64 [number of rows, 2]."""
+    names = ["input_ids", "labels"]
+    chunks = [
+        np.stack([table[name].combine_chunks().value_lengths().to_numpy() for name in names], axis=1)
+        for table in dataset.select_columns(names).with_format("arrow").iter(batch_size=10_000)
+    ]
+    return np.concatenate(chunks).astype(np.int64) if chunks else np.zeros((0, 2), np.int64)
+
+
+def _column(dataset: Any, name: str) -> np.ndarray:
+    return np.asarray(dataset.with_format("numpy")[name][:], dtype=np.int64)
 
 
 def _without(inputs: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:

@@ -5,6 +5,7 @@
 import json
 import logging
 import os
+import re
 import runpy
 import signal
 import subprocess
@@ -17,6 +18,8 @@ import torch
 import yaml
 from reversed_corpus import write_corpus
 from safetensors.torch import load_file
+
+from hier_nmt.checkpoints import last_whole_checkpoint
 
 MAX_STEPS, SAVE_STEPS = 30, 3
 
@@ -76,7 +79,7 @@ class Messages(logging.Handler):
         self.texts.append(record.getMessage())
 
 
-def train_here(script: Path, recipe: Path, output_dir: Path) -> list[str]:
+def train_here(script: Path, recipe: Path, output_dir: Path, *overrides: str) -> list[str]:
     """Runs the training script in this process; what the package logged."""
     messages = Messages()
     logger = logging.getLogger("hier_nmt")
@@ -84,34 +87,34 @@ def train_here(script: Path, recipe: Path, output_dir: Path) -> list[str]:
     logger.setLevel(logging.INFO)
     logger.addHandler(messages)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys, "argv", [str(script), str(recipe), f"--output-dir={output_dir}"])
+        patch.setattr(sys, "argv", [str(script), str(recipe), f"--output-dir={output_dir}", *overrides])
         runpy.run_path(str(script), run_name="__main__")
     logger.removeHandler(messages)
     logger.setLevel(level)
     return messages.texts
 
 
-def start_training(script: Path, recipe: Path, output_dir: Path) -> subprocess.Popen:
+def start_training(script: Path, recipe: Path, output_dir: Path, *overrides: str) -> subprocess.Popen:
     """Starts the training script in a process of its own, which can be killed."""
     path = os.pathsep.join(filter(None, [str(script.parents[1] / "src"), os.environ.get("PYTHONPATH")]))
     return subprocess.Popen(
-        [sys.executable, str(script), str(recipe), f"--output-dir={output_dir}"],
+        [sys.executable, str(script), str(recipe), f"--output-dir={output_dir}", *overrides],
         env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": path},
-        stdout=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     )
 
 
-def kill_when(process: subprocess.Popen, is_reached) -> None:
-    """Kills the process as soon as the condition holds."""
+def signal_when(process: subprocess.Popen, is_reached, sent: signal.Signals = signal.SIGKILL) -> str:
+    """Sends a signal to the process as soon as the condition holds; what it printed until its end."""
     deadline = time.monotonic() + 300
     while not is_reached():
         assert process.poll() is None, process.communicate()[1]
         assert time.monotonic() < deadline
         time.sleep(0.005)
-    process.send_signal(signal.SIGKILL)
-    process.communicate()
+    process.send_signal(sent)
+    return process.communicate()[0]
 
 
 def training_losses(output_dir: Path) -> list[tuple[int, float]]:
@@ -134,7 +137,7 @@ def whole(script, recipe) -> Path:
 def killed(script, recipe) -> tuple[Path, list[str]]:
     """A run killed in the middle, with a later checkpoint cut off, and resumed; and what the second command logged."""
     output_dir = recipe.parent / "killed"
-    kill_when(start_training(script, recipe, output_dir), (output_dir / f"checkpoint-{3 * SAVE_STEPS}").is_dir)
+    signal_when(start_training(script, recipe, output_dir), (output_dir / f"checkpoint-{3 * SAVE_STEPS}").is_dir)
     assert not (output_dir / "training_summary.json").exists()
     half_written = output_dir / f"checkpoint-{MAX_STEPS - 1}"
     half_written.mkdir()
@@ -159,6 +162,19 @@ def test_a_killed_and_resumed_run_ends_with_the_weights_of_an_uninterrupted_one(
     weights, resumed_weights = (load_file(folder / "model.safetensors") for folder in (whole, killed[0]))
     assert weights.keys() == resumed_weights.keys()
     assert all(torch.equal(weights[name], resumed_weights[name]) for name in weights)
+
+
+def test_a_run_that_is_told_to_stop_saves_and_goes_on_from_there(script, recipe, tmp_path):
+    endless = "--training.max_steps=1000000"
+    process = start_training(script, recipe, tmp_path, endless, "--training.enable_jit_checkpoint=true")
+    printed = signal_when(process, (tmp_path / f"checkpoint-{SAVE_STEPS}").is_dir, signal.SIGTERM)
+    assert process.returncode == 0
+    step = int(re.search(r"stopped; the same command goes on from .*/checkpoint-(\d+)\n", printed)[1])
+    assert last_whole_checkpoint(tmp_path) == tmp_path / f"checkpoint-{step}"
+    assert not (tmp_path / "training_summary.json").exists()
+    messages = train_here(script, recipe, tmp_path, f"--training.max_steps={step + 2}")
+    assert f"going on from {tmp_path}/checkpoint-{step}" in messages
+    assert json.loads((tmp_path / "training_summary.json").read_text(encoding="utf-8"))["steps"] == step + 2
 
 
 def test_a_finished_run_says_so_and_changes_nothing(whole, script, recipe, capsys):

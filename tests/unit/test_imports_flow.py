@@ -22,15 +22,27 @@ MAY_IMPORT = {
     "losses": {"models"},
     "visualization": set(),
     "checkpoints": set(),
+    "warm_start": {"models"},
     "citations": set(),
     "onnx_export": set(),
     "evaluation": {"models", "data", "visualization"},
     "hub": {"models", "data"},
     "sharding": set(),
     "trainer": {"models", "data", "losses", "hub", "sharding"},
-    "recipes": {"models", "trainer"},
+    "recipe_values": set(),
+    "recipes": {"models", "data", "trainer", "recipe_values"},
     "model_card": {"data", "evaluation", "recipes", "hub", "citations"},
-    "runs": {"models", "data", "trainer", "recipes", "checkpoints", "sharding", "evaluation", "model_card"},
+    "runs": {
+        "models",
+        "data",
+        "trainer",
+        "recipes",
+        "checkpoints",
+        "sharding",
+        "warm_start",
+        "evaluation",
+        "model_card",
+    },  # fmt: skip
 }
 # What of `models` the parts that never see a model may read: integers about documents, no network and no config.
 MODELS_MODULES_WITHOUT_MODEL = {

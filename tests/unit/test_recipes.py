@@ -11,6 +11,8 @@ import yaml
 
 from hier_nmt import recipes
 from hier_nmt.data.corpora import FORMATS
+from hier_nmt.data.pair_cleaning import Cleaning, Replacement
+from hier_nmt.data.training_corpora import Corpus
 from hier_nmt.models.configuration_hier_nmt import HierNMTConfig
 from hier_nmt.models.configuration_rnn_nmt import RNNNMTConfig
 from hier_nmt.recipes import DataSection, Recipe, RecipeError, TokenizerSection
@@ -140,8 +142,45 @@ def test_environment_variables_are_put_into_strings(load, monkeypatch, tmp_path)
     assert load("--data.train=[$CORPORA/corpus.jsonl]").data.train == [f"{tmp_path}/corpus.jsonl"]
 
 
+def test_corpora_may_be_mappings_with_their_own_format_and_weight(load, sections, tmp_path, monkeypatch):
+    monkeypatch.setenv("CORPORA", str(tmp_path))
+    corpus = {"path": "$CORPORA/corpus.jsonl", "format": "tmx", "weight": 0.5}
+    sections["data"]["train"].append(corpus)
+    sections["data"]["cleaning"] = {"max_copies": 3, "replace": [{"pattern": "x$", "side": "target"}]}
+    data = load().data
+    assert data.train[1] == Corpus([f"{tmp_path}/corpus.jsonl"], "tmx", weight=0.5)
+    assert data.cleaning == Cleaning(max_copies=3, replace=[Replacement("x$", "", "target")])
+    assert data.training_corpora.corpora == (Corpus([f"{tmp_path}/corpus.jsonl"]), data.train[1])
+
+
+def test_what_is_scored_is_left_out_of_a_cleaned_training_corpus_alone(load, sections, tmp_path):
+    path = str(tmp_path / "corpus.jsonl")
+    sections["data"]["validation"] = [path]
+    assert load().data.training_corpora.excluded == ()
+    cleaned = load("--data.cleaning={remove_marks: true, max_copies: 3}").data
+    assert cleaned.training_corpora.excluded == (Corpus([path]),)
+    assert cleaned.validation_corpora.cleaning == Cleaning(remove_marks=True)
+    other = load(f"--data.exclude=[{path}]").data.training_corpora
+    assert other.excluded == (Corpus([path, path]),)
+
+
+@pytest.mark.parametrize("name", ["general-sentence"])
+def test_the_recipes_of_large_corpora_fit_their_files(repository, tmp_path, monkeypatch, name):
+    path = repository / "training" / "recipes" / "en-fr" / f"{name}.yaml"
+    monkeypatch.setenv("HIER_NMT_CORPORA", str(tmp_path))
+    for file in re.findall(r"\$HIER_NMT_CORPORA/([\w./-]+)", path.read_text(encoding="utf-8")):
+        (tmp_path / file).parent.mkdir(exist_ok=True)
+        (tmp_path / file).touch()
+    recipe = Recipe.load(path)
+    scored_or_kept = {file for corpus in recipe.data.training_corpora.excluded for file in corpus.path}
+    trained = {file for corpus in recipe.data.training_corpora.corpora for file in corpus.path}
+    assert not trained & scored_or_kept
+    assert not any(re.search(r"(dev|test|rest)_?[\w]*\.jsonl", file) for file in trained)
+    assert recipe.training_arguments().max_steps > 0
+
+
 def test_a_recipe_read_back_from_its_sections_is_the_same(load, tmp_path):
-    recipe = load("--training.average_checkpoints=3")
+    recipe = load("--training.average_checkpoints=3", "--data.cleaning={replace: [{pattern: a}]}")
     path = tmp_path / "again.yaml"
     path.write_text(yaml.safe_dump(recipe.as_dict()), encoding="utf-8")
     assert Recipe.load(path) == recipe
@@ -159,7 +198,16 @@ def test_a_recipe_read_back_from_its_sections_is_the_same(load, tmp_path):
         ("--model.d_model=true", "command line: model.d_model must be int, got bool True"),
         ("--model.d_model=1.5", "command line: model.d_model must be int, got float 1.5"),
         ("--data.source_language=no", "command line: data.source_language must be str, got bool False"),
-        ("--data.train=a.jsonl", "command line: data.train must be list[str], got str 'a.jsonl'"),
+        ("--data.train=a.jsonl", "command line: data.train must be list[str | a mapping (path, format, "),
+        ("--data.train=[{weight: 2}]", "command line: data.train: path is missing"),
+        ("--data.train=[{path: a, wight: 2}]", "data.train: unknown key 'wight'; did you mean 'weight'?"),
+        ("--data.train=[{path: a, weight: many}]", "data.train: weight must be float, got str 'many'"),
+        ("--data.train=[{path: a, weight: -1}]", "data.train: weight=-1.0 must be more than 0"),
+        ("--data.train=[{path: absent.tsv, format: tab-separated}]", "data.train: there is no file absent.tsv"),
+        ("--data.exclude=[absent.tsv]", "data.exclude: there is no file absent.tsv"),
+        ("--data.cleaning={max_copies: 0}", "data.cleaning: max_copies=0 must be at least 1"),
+        ("--data.cleaning={replace: [{pattern: (}]}", "data.cleaning: pattern '(' with text '': missing )"),
+        ("--data.augmentation={uppercase_share: 2}", "data.augmentation: uppercase_share=2.0 must be at least 0"),
         ("--data.overlong=drop", "command line: data.overlong must be 'error' | 'skip', got str 'drop'"),
         ("--data.format=docx", "command line: data.format must be 'json-lines' | "),
         ("--training.eval_strategy=stpes", "training.eval_strategy must be 'no' | 'steps' | 'epoch', got str 'stpes'"),

@@ -141,6 +141,19 @@ def said(trainer: DocumentSeq2SeqTrainer, windows: dict[str, str]) -> None:
     translating_as(trainer, {tuple(row["input_ids"]): row["labels"] for row in rows})
 
 
+def test_corpora_that_have_names_are_scored_one_by_one_too(tmp_path):
+    windows = tiny_windows(9, seed=1).add_column("corpus", [0, 1, 2, 0, 1, 2, 0, 1, 2])
+    trainer = tiny_trainer(tmp_path, validation=windows, eval_corpora=["news", None, "talks"])
+    scores = trainer.evaluate()
+    for index, name in ((0, "news"), (2, "talks")):
+        alone = tiny_trainer(tmp_path, validation=windows.filter(lambda row, index=index: row["corpus"] == index))
+        assert scores[f"eval_loss_{name}"] == pytest.approx(alone.evaluate()["eval_loss"])
+    whole = tiny_trainer(tmp_path, validation=windows).evaluate()
+    assert scores["eval_loss"] == pytest.approx(whole["eval_loss"])
+    assert {key for key in scores if key.startswith("eval_loss_")} == {"eval_loss_news", "eval_loss_talks"}
+    assert not any(key.startswith("eval_loss_") for key in whole)
+
+
 def test_only_the_current_sentence_is_scored_and_wrong_sentence_counts_are_reported(tmp_path):
     references = [window("a / b c d e", "X / B C D E"), window("f g h i", "F G H I"), window("k // l m", "K // L M")]
     trainer = tiny_trainer(

@@ -66,9 +66,10 @@ class DocumentCollator:
 class TokenBatchSampler(Sampler[list[int]]):
     """Yields lists of row indices: rows of like length, at most `max_tokens` padded tokens in a batch.
 
-    Rows are sorted by length, rows of equal length in an order drawn anew from (seed, epoch), and cut greedily from the
-    longest on; the batches then come in random order. The sorted lengths are those of every epoch, so the
-    number of batches never changes and `len()` is exact. A row longer than `max_tokens` is a batch of its own.
+    Rows are sorted by length, rows of equal length by the lengths of their two sides where these are given, and what is
+    equal then in an order drawn anew from (seed, epoch); they are cut greedily from the longest on; the batches then
+    come in random order. The sorted lengths are those of every epoch, so the number of batches never changes and
+    `len()` is exact. A row longer than `max_tokens` is a batch of its own.
 
     Every row is given to exactly one process and each process gets as many batches: where the number does not divide,
     the fullest batches are halved until it does.
@@ -76,6 +77,7 @@ class TokenBatchSampler(Sampler[list[int]]):
     Args:
         lengths: [number of rows], the padded cost of each row (the longer of its two sides).
         max_tokens: limit of longest row times number of rows.
+        side_lengths: source and target lengths, [number of rows, 2]; with them neither side has much padding.
         pad_to_multiple_of: what the collator pads to, so that the limit holds after padding.
         max_rows: limit of the number of rows of a batch, or None.
         shuffle: False gives the batches from the longest to the shortest rows, in the same order each time.
@@ -86,6 +88,7 @@ class TokenBatchSampler(Sampler[list[int]]):
         lengths: Sequence[int] | np.ndarray,
         max_tokens: int,
         *,
+        side_lengths: np.ndarray | None = None,
         seed: int = 0,
         shuffle: bool = True,
         pad_to_multiple_of: int | None = None,
@@ -100,6 +103,11 @@ class TokenBatchSampler(Sampler[list[int]]):
         self.lengths = np.asarray(lengths, dtype=np.int64)
         if pad_to_multiple_of:
             self.lengths = _round_up(self.lengths, pad_to_multiple_of)
+        self._sort_keys = self.lengths
+        if side_lengths is not None:
+            # One number in which the longer side comes first, then the source, then the target.
+            base = int(side_lengths.max(initial=0)) + 1
+            self._sort_keys = (self.lengths * base + side_lengths[:, 0]) * base + side_lengths[:, 1]
         self.seed, self.shuffle, self.epoch = seed, shuffle, 0
         self.num_processes, self.process_index = num_processes, process_index
         starts = _batch_starts(np.sort(self.lengths)[::-1], max_tokens, max_rows)
@@ -117,7 +125,7 @@ class TokenBatchSampler(Sampler[list[int]]):
         generator = np.random.default_rng((self.seed, self.epoch))
         num_rows, num_batches = len(self.lengths), len(self._starts)
         rows = generator.permutation(num_rows) if self.shuffle else np.arange(num_rows)
-        rows = rows[np.argsort(-self.lengths[rows], kind="stable")]
+        rows = rows[np.argsort(-self._sort_keys[rows], kind="stable")]
         stops = [*self._starts[1:], num_rows]
         batch_order = generator.permutation(num_batches) if self.shuffle else np.arange(num_batches)
         for batch in batch_order[self.process_index :: self.num_processes]:

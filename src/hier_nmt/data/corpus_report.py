@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a corpus is like: sizes, lengths, duplicates, suspicious pairs, and what it shares with another corpus."""
 
-import hashlib
 import heapq
 from array import array
 from collections.abc import Iterable
@@ -12,14 +11,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .documents import ParallelDocument
+from .text_hashes import MIN_SHARED_WORDS, KnownTexts, normal_text, text_hash
 
 QUANTILES = (0, 5, 25, 50, 75, 95, 100)
 # A pair is suspicious if the target has so many times more, or fewer, characters than is usual in the corpus.
 OUTLIER_FACTOR = 3.0
 # Below so many characters on both sides any ratio is usual.
 MIN_OUTLIER_CHARACTERS = 20
-# Shorter sentences ("Thank you.") occur in any two corpora.
-MIN_SHARED_WORDS = 8
 
 
 class Outlier(NamedTuple):
@@ -128,16 +126,19 @@ class CorpusReport:
 
 
 def describe_corpus(
-    documents: Iterable[ParallelDocument], other: Iterable[ParallelDocument] | None = None, num_examples: int = 5
+    documents: Iterable[ParallelDocument],
+    other: Iterable[ParallelDocument] | KnownTexts | None = None,
+    num_examples: int = 5,
 ) -> CorpusReport:
     """The report of a corpus, which is read once and not kept.
 
     Args:
         documents: of the corpus.
-        other: documents of another corpus, for example the test set of what is to be trained on.
+        other: documents of another corpus, for example the test set of what is to be trained on, or what is known of
+            them.
         num_examples: how many outliers are shown.
     """
-    known = None if other is None else _KnownTexts(other)
+    known = other if other is None or isinstance(other, KnownTexts) else KnownTexts(other)
     report = CorpusReport()
     counted = _Counted(known, num_examples)
     for document in documents:
@@ -150,26 +151,12 @@ def describe_corpus(
 _Extreme = tuple[float, int, str, str, str]
 
 
-class _KnownTexts:
-    """Hashes of everything in a corpus."""
-
-    def __init__(self, documents: Iterable[ParallelDocument]) -> None:
-        self.documents: set[int] = set()
-        self.pairs: set[int] = set()
-        self.sources: set[int] = set()
-        for document in documents:
-            self.documents.add(_hash(*document.source_sentences))
-            for source, target in zip(document.source_sentences, document.target_sentences, strict=True):
-                self.pairs.add(_hash(source, target))
-                self.sources.add(_hash(source))
-
-
 class _Counted:
     """What is collected while a corpus is read."""
 
-    def __init__(self, known: _KnownTexts | None, num_examples: int) -> None:
+    def __init__(self, known: KnownTexts | None, num_examples: int) -> None:
         self.known, self.num_examples = known, num_examples
-        self.seen = _KnownTexts([])
+        self.seen = KnownTexts()
         self.lengths = {
             name: array("I") for name in ("documents", "words_0", "words_1", "characters_0", "characters_1")
         }
@@ -182,7 +169,7 @@ class _Counted:
         report.num_documents += 1
         report.num_paragraphs += len(document.paragraphs)
         self.lengths["documents"].append(document.num_sentences)
-        digest = _hash(*document.source_sentences)
+        digest = text_hash(*document.source_sentences)
         report.num_duplicate_documents += digest in self.seen.documents
         self.seen.documents.add(digest)
         self.shared["documents"] += self.known is not None and digest in self.known.documents
@@ -194,8 +181,8 @@ class _Counted:
             self.lengths[f"words_{side}"].append(len(text.split()))
             self.lengths[f"characters_{side}"].append(len(text))
         self._keep_extreme(name, source, target)
-        pair, alone = _hash(source, target), _hash(source)
-        report.num_copies += _normal(source) == _normal(target)
+        pair, alone = text_hash(source, target), text_hash(source)
+        report.num_copies += normal_text(source) == normal_text(target)
         if pair in self.seen.pairs:
             report.num_duplicate_pairs += 1
         else:
@@ -243,15 +230,6 @@ class _Counted:
 def _ratio(source: str, target: str) -> float:
     """Target characters for each source character."""
     return max(1, len(target)) / max(1, len(source))
-
-
-def _normal(text: str) -> str:
-    return " ".join(text.casefold().split())
-
-
-def _hash(*texts: str) -> int:
-    content = "\0".join(map(_normal, texts)).encode("utf-8", "surrogatepass")
-    return int.from_bytes(hashlib.blake2b(content, digest_size=8).digest())
 
 
 def _quantiles(values: np.ndarray) -> list[float]:

@@ -22,16 +22,17 @@ from datasets.fingerprint import Hasher
 from transformers import PreTrainedTokenizerBase
 
 from ..models.document_windows import Window, document_blocks, fit_window, join_window, sliding_windows
-from .corpora import ReadReport, read_documents
 from .corpus_files import CorpusError
 from .documents import ParallelDocument
+from .inline_terms import encode_with_terms
 from .library_internals import dataset_fingerprint
 from .tokenization import encode_sentences
+from .training_corpora import CleaningReport, Corpus, CorpusReader, TrainingCorpora
 
 logger = logging.getLogger(__name__)
 
 # Part of every cache key: raise it when the same input begins to give other rows.
-FEATURES_VERSION = 1
+FEATURES_VERSION = 2
 DOCUMENTS_PER_BATCH = 16
 
 _TEXT_FEATURES = Features(
@@ -40,7 +41,9 @@ _TEXT_FEATURES = Features(
         "source": List(Value("string")),
         "target": List(Value("string")),
         "ends_paragraph": List(Value("bool")),
+        "corpus": Value("int32"),
         "left_out": List({"kind": Value("string"), "message": Value("string")}),
+        "dropped": List({"corpus": Value("int32"), "reason": Value("string"), "count": Value("int64")}),
     }
 )
 _TOKEN_FEATURES = Features(
@@ -49,6 +52,7 @@ _TOKEN_FEATURES = Features(
         "source_ids": List(List(Value("int32"))),
         "target_ids": List(List(Value("int32"))),
         "ends_paragraph": List(Value("bool")),
+        "corpus": Value("int32"),
     }
 )
 _WINDOW_FEATURES = Features(
@@ -59,6 +63,7 @@ _WINDOW_FEATURES = Features(
         "document_id": Value("string"),
         "sentence_index": Value("int32"),
         "num_sentences": Value("int32"),
+        "corpus": Value("int32"),
     }
 )
 
@@ -120,16 +125,19 @@ def text_table(
 
     It is read once for the same arguments and the same files (their sizes and times of change).
     """
-    arguments = {
-        "paths": tuple(str(path) for path in paths),
-        "format": format,
-        "source_language": source_language,
-        "target_language": target_language,
-        "skip_bad": skip_bad,
-        "columns": columns,
-    }
-    cache_key = (FEATURES_VERSION, *(_file_stamps(Path(path)) for path in paths))
-    return _table_from(_rows_of_corpus, {"arguments": arguments, "cache_key": cache_key}, cache_dir)
+    reader = CorpusReader(
+        format, source_language, target_language, None if columns is None else dict(columns), skip_bad
+    )
+    return corpora_table(TrainingCorpora((Corpus([str(path) for path in paths]),), reader), cache_dir)
+
+
+def corpora_table(corpora: TrainingCorpora, cache_dir: str | Path | None = None) -> Dataset:
+    """The same table for several corpora, cleaned; `corpus` is the index of the one a document is from.
+
+    It is made once for the same arguments and the same files (their sizes and times of change).
+    """
+    cache_key = (FEATURES_VERSION, *(_file_stamps(Path(path)) for path in corpora.files))
+    return _table_from(_rows_of_corpora, {"corpora": corpora, "cache_key": cache_key}, cache_dir)
 
 
 def text_table_from_documents(documents: Iterable[ParallelDocument], cache_dir: str | Path | None = None) -> Dataset:
@@ -137,13 +145,15 @@ def text_table_from_documents(documents: Iterable[ParallelDocument], cache_dir: 
     return _table_from(_rows_of_documents, {"documents": tuple(documents)}, cache_dir)
 
 
-def read_report(text: Dataset) -> ReadReport:
-    """What reading the corpus gave and left out, also where the table came from the cache."""
-    report = ReadReport()
-    for row in text.select_columns(["source", "left_out"]):
+def read_report(text: Dataset) -> CleaningReport:
+    """What reading and cleaning the corpora gave and left out, also where the table came from the cache."""
+    report = CleaningReport()
+    for row in text.select_columns(["source", "left_out", "dropped"]):
         report.num_documents += 1
         report.num_sentences += len(row["source"])
         report.left_out += [(error["kind"], error["message"]) for error in row["left_out"]]
+        for item in row["dropped"]:
+            report.dropped[item["corpus"], item["reason"]] += item["count"]
     return report
 
 
@@ -194,7 +204,8 @@ def window_table(
     """The window features, one row for each window, in the order of the documents.
 
     Columns: `input_ids` and `labels` (closed as in `join_window`), `length` (of the longer of the two), `document_id`,
-    `sentence_index` (of the current sentence, the last one of the window, within its document) and `num_sentences`.
+    `sentence_index` (of the current sentence, the last one of the window, within its document), `num_sentences` and
+    `corpus`.
 
     A window over a limit drops its farthest context first. A sentence that is over a limit alone raises
     OverlongSentenceError, or with overlong="skip" is the current sentence of no window (K = 0: in no window), which is
@@ -228,6 +239,24 @@ def window_table(
         **_map_arguments(tokens, num_proc),
     )
     return windows.with_format(None)
+
+
+def weighted_windows(windows: Dataset, weights: Sequence[float]) -> Dataset:
+    """The windows of each corpus as many times as its weight says; of a fraction so many of them, taken evenly.
+
+    Args:
+        windows: a table with the column `corpus`.
+        weights: of the corpora, by their index.
+    """
+    if all(weight == 1 for weight in weights):
+        return windows
+    corpora = np.asarray(windows.with_format("numpy")["corpus"][:])
+    chosen = []
+    for corpus, weight in enumerate(weights):
+        rows = np.flatnonzero(corpora == corpus)
+        num_more = round((weight - int(weight)) * len(rows))
+        chosen += [np.tile(rows, int(weight)), rows[np.linspace(0, len(rows) - 1, num_more).astype(int)]]
+    return windows.select(np.sort(np.concatenate(chosen)))
 
 
 def document_windows(
@@ -279,38 +308,43 @@ def _table_from(rows: Any, arguments: dict[str, Any], cache_dir: str | Path | No
         raise
 
 
-def _rows_of_corpus(arguments: dict[str, Any], cache_key: tuple[Any, ...]) -> Iterator[dict[str, Any]]:
-    """The rows of the text table; `cache_key` is only there to be hashed with the arguments."""
-    report = ReadReport()
+def _rows_of_corpora(corpora: TrainingCorpora, cache_key: tuple[Any, ...]) -> Iterator[dict[str, Any]]:
+    """The rows of the text table; `cache_key` is only there to be hashed with the corpora."""
+    report = CleaningReport()
     previous: dict[str, Any] | None = None
-    for document in read_documents(**arguments, report=report):
+    for corpus, document in corpora.documents(report):
         if previous is not None:
             yield previous
-        previous = _text_row(document, report)
+        previous = _text_row(document, corpus, report)
     if previous is not None:
-        previous["left_out"] += _take_left_out(report)
-        yield previous
+        rest = _take_left_out(report)
+        yield {**previous, **{name: previous[name] + rest[name] for name in rest}}
 
 
 def _rows_of_documents(documents: tuple[ParallelDocument, ...]) -> Iterator[dict[str, Any]]:
-    return (_text_row(document, ReadReport()) for document in documents)
+    return (_text_row(document, 0, CleaningReport()) for document in documents)
 
 
-def _text_row(document: ParallelDocument, report: ReadReport) -> dict[str, Any]:
+def _text_row(document: ParallelDocument, corpus: int, report: CleaningReport) -> dict[str, Any]:
     return {
         "document_id": document.id,
         "source": document.source_sentences,
         "target": document.target_sentences,
         "ends_paragraph": document.ends_paragraph,
-        "left_out": _take_left_out(report),
+        "corpus": corpus,
+        **_take_left_out(report),
     }
 
 
-def _take_left_out(report: ReadReport) -> list[dict[str, str]]:
+def _take_left_out(report: CleaningReport) -> dict[str, list[dict[str, Any]]]:
     """What was left out since the last call."""
-    errors = [{"kind": kind, "message": message} for kind, message in report.left_out]
+    left_out = [{"kind": kind, "message": message} for kind, message in report.left_out]
+    dropped = [
+        {"corpus": corpus, "reason": reason, "count": count} for (corpus, reason), count in report.dropped.items()
+    ]
     report.left_out.clear()
-    return errors
+    report.dropped.clear()
+    return {"left_out": left_out, "dropped": dropped}
 
 
 def _map_arguments(dataset: Dataset, num_proc: int | None) -> dict[str, Any]:
@@ -337,9 +371,11 @@ def _tokenize(
     columns = {"document_id": table["document_id"].combine_chunks()}
     for side, side_tokenizer in (("source", tokenizer), ("target", target_tokenizer)):
         sentences = table[side].combine_chunks()
-        ids = encode_sentences(side_tokenizer, sentences.flatten().to_pylist())
+        encode = encode_with_terms if side == "source" else encode_sentences
+        ids = encode(side_tokenizer, sentences.flatten().to_pylist())
         columns[f"{side}_ids"] = _list_array(sentences.value_lengths().to_numpy(), _ids_array(ids))
-    columns["ends_paragraph"] = table["ends_paragraph"].combine_chunks()
+    for name in ("ends_paragraph", "corpus"):
+        columns[name] = table[name].combine_chunks()
     return pa.table(columns)
 
 
@@ -376,6 +412,7 @@ def _make_windows(
             rows["document_id"].append(document["document_id"])
             rows["sentence_index"].append(stop - 1)
             rows["num_sentences"].append(stop - start)
+            rows["corpus"].append(document["corpus"])
     lengths = [max(len(source), len(target)) for source, target in zip(rows["input_ids"], rows["labels"], strict=True)]
     arrays = {
         "input_ids": _ids_array(rows["input_ids"]),
@@ -384,6 +421,7 @@ def _make_windows(
         "document_id": pa.array(rows["document_id"], pa.string()),
         "sentence_index": pa.array(rows["sentence_index"], pa.int32()),
         "num_sentences": pa.array(rows["num_sentences"], pa.int32()),
+        "corpus": pa.array(rows["corpus"], pa.int32()),
     }
     return pa.table(arrays)
 

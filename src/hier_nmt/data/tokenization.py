@@ -14,6 +14,8 @@ from typing import Literal
 from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 from transformers import AutoTokenizer, PreTrainedTokenizerBase, TokenizersBackend
 
+from .plain_typography import PLAIN_FORMS
+
 SPECIAL_TOKENS = {
     "pad_token": "<pad>",
     "bos_token": "<s>",
@@ -69,6 +71,8 @@ def train_tokenizer(
     min_frequency: int = 2,
     limit_alphabet: int = 1000,
     known_words: Container[str] | None = None,
+    plain_typography: bool = False,
+    reserved_tokens: Sequence[str] = (),
 ) -> TokenizersBackend:
     """A tokenizer trained on a stream of sentences.
 
@@ -83,11 +87,16 @@ def train_tokenizer(
         min_frequency: BPE: pairs that are rarer are not merged; words: those that are rarer are `<unk>`.
         limit_alphabet: the number of distinct characters that get a token; not of words.
         known_words: words only: all others are `<unk>`, as they have no vector.
+        plain_typography: text is read in the canonical composition of Unicode (NFC), with straight quotation marks and
+            apostrophes, plain spaces, three dots for an ellipsis, and without invisible characters; not of words.
+        reserved_tokens: further special tokens, which no text gives; they get the ids after the bytes. Not of words.
     """
     if known_words is not None and model != "word":
         raise ValueError(f"known_words are for the model 'word', not {model!r}")
+    if model == "word" and (plain_typography or reserved_tokens):
+        raise ValueError("plain_typography and reserved_tokens are not for the model 'word'")
     byte_fallback = byte_fallback and model != "word"
-    num_reserved = len(SPECIAL_TOKENS) + (len(BYTE_TOKENS) if byte_fallback else 0)
+    num_reserved = len(SPECIAL_TOKENS) + (len(BYTE_TOKENS) if byte_fallback else 0) + len(reserved_tokens)
     if vocab_size <= num_reserved:
         raise ValueError(f"vocab_size must be more than the {num_reserved} special and byte tokens, got {vocab_size}")
     if model not in (*_TRAINING, "word"):
@@ -96,10 +105,13 @@ def train_tokenizer(
     if model == "word":
         tokenizer = _train_words(texts, num_learned, split_digits, min_frequency, known_words)
     else:
-        tokenizer = _TRAINING[model](texts, num_learned, split_digits, min_frequency, limit_alphabet)
+        tokenizer = _untrained(models.BPE() if model == "bpe" else models.Unigram(), split_digits, plain_typography)
+        _TRAINING[model](tokenizer, texts, num_learned, min_frequency, limit_alphabet)
     if tokenizer.get_vocab_size() <= len(SPECIAL_TOKENS):
         raise ValueError("there is no text to train a tokenizer on")
-    return _as_backend(tokenizer if model == "word" else _with_fixed_ids(tokenizer, byte_fallback))
+    if model != "word":
+        tokenizer = _with_fixed_ids(tokenizer, byte_fallback, reserved_tokens)
+    return _as_backend(tokenizer, reserved_tokens)
 
 
 def load_tokenizers(directory: str | Path) -> tuple[PreTrainedTokenizerBase, PreTrainedTokenizerBase]:
@@ -135,9 +147,8 @@ def encode_sentences(tokenizer: PreTrainedTokenizerBase, sentences: Sequence[str
 
 
 def _train_bpe(
-    texts: Iterable[str], num_learned: int, split_digits: bool, min_frequency: int, limit_alphabet: int
-) -> Tokenizer:
-    tokenizer = _untrained(models.BPE(), split_digits)
+    tokenizer: Tokenizer, texts: Iterable[str], num_learned: int, min_frequency: int, limit_alphabet: int
+) -> None:
     trainer = trainers.BpeTrainer(
         vocab_size=num_learned,
         min_frequency=min_frequency,
@@ -146,13 +157,11 @@ def _train_bpe(
         show_progress=False,
     )
     tokenizer.train_from_iterator(texts, trainer)
-    return tokenizer
 
 
 def _train_unigram(
-    texts: Iterable[str], num_learned: int, split_digits: bool, min_frequency: int, limit_alphabet: int
-) -> Tokenizer:
-    tokenizer = _untrained(models.Unigram(), split_digits)
+    tokenizer: Tokenizer, texts: Iterable[str], num_learned: int, min_frequency: int, limit_alphabet: int
+) -> None:
     trainer = trainers.UnigramTrainer(
         vocab_size=num_learned,
         special_tokens=list(SPECIAL_TOKENS.values()),
@@ -160,7 +169,6 @@ def _train_unigram(
         show_progress=False,
     )
     tokenizer.train_from_iterator(texts, trainer)
-    return tokenizer
 
 
 _TRAINING = {"bpe": _train_bpe, "unigram": _train_unigram}
@@ -194,11 +202,14 @@ def _train_words(
     return Tokenizer.from_str(json.dumps(content))
 
 
-def _untrained(model: models.Model, split_digits: bool) -> Tokenizer:
+def _untrained(model: models.Model, split_digits: bool, plain_typography: bool) -> Tokenizer:
     tokenizer = Tokenizer(model)
+    plain: list[normalizers.Normalizer] = []
+    if plain_typography:
+        plain = [normalizers.NFC(), *(normalizers.Replace(Regex(form), text) for form, text in PLAIN_FORMS)]
     # The mark before the first word is put there by a normalizer: Metaspace's own leaves out a leading space.
     tokenizer.normalizer = normalizers.Sequence(
-        [normalizers.Replace(_SPACE, _LITERAL_SPACE_MARK), normalizers.Prepend(_SPACE)]
+        [*plain, normalizers.Replace(_SPACE, _LITERAL_SPACE_MARK), normalizers.Prepend(_SPACE)]
     )
     pieces = f"{_DIGIT}|{_PIECES}" if split_digits else _PIECES
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
@@ -219,11 +230,11 @@ def _untrained(model: models.Model, split_digits: bool) -> Tokenizer:
     return tokenizer
 
 
-def _with_fixed_ids(tokenizer: Tokenizer, byte_fallback: bool) -> Tokenizer:
-    """The tokenizer with its ids in the order special tokens, byte tokens, learned pieces."""
+def _with_fixed_ids(tokenizer: Tokenizer, byte_fallback: bool, reserved_tokens: Sequence[str]) -> Tokenizer:
+    """The tokenizer with its ids in the order special tokens, byte tokens, reserved tokens, learned pieces."""
     content = json.loads(tokenizer.to_str())
     model = content["model"]
-    reserved = [*SPECIAL_TOKENS.values(), *(BYTE_TOKENS if byte_fallback else [])]
+    reserved = [*SPECIAL_TOKENS.values(), *(BYTE_TOKENS if byte_fallback else []), *reserved_tokens]
     if model["type"] == "BPE":
         learned = [piece for piece in sorted(model["vocab"], key=model["vocab"].get) if piece not in reserved]
         model["vocab"] = {piece: index for index, piece in enumerate([*reserved, *learned])}
@@ -253,10 +264,11 @@ def _reproducible_scores(scores: dict[str, float]) -> list[tuple[str, float]]:
     return sorted(settled_scores, key=lambda item: (-item[1], item[0]))
 
 
-def _as_backend(tokenizer: Tokenizer) -> TokenizersBackend:
+def _as_backend(tokenizer: Tokenizer, reserved_tokens: Sequence[str]) -> TokenizersBackend:
     return TokenizersBackend(
         tokenizer_object=tokenizer,
         **SPECIAL_TOKENS,
+        **({"extra_special_tokens": list(reserved_tokens)} if reserved_tokens else {}),
         split_special_tokens=True,
         clean_up_tokenization_spaces=False,
         model_input_names=["input_ids", "attention_mask"],

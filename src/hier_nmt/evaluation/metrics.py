@@ -11,6 +11,8 @@ from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
 
+from ..data.plain_typography import plain_text
+
 Paragraphs = Sequence[Sequence[str]]
 
 
@@ -59,6 +61,7 @@ def score_documents(
     with_ter: bool = True,
     bleu_orders: Sequence[int] = (),
     decoding: Sequence[str] = (),
+    plain_typography: bool = False,
 ) -> ScoreReport:
     """BLEU, chrF and TER of all sentences, and BLEU of documents (their sentences joined by a space).
 
@@ -71,12 +74,15 @@ def score_documents(
         bleu_orders: also BLEU-n, of n-grams of up to so many words (Papineni et al. 2002, with equal weights), for each
             n here; BLEU-4 is BLEU.
         decoding: what the signatures say of how the translation came about, each as "name:value".
+        plain_typography: compare with straight quotation marks and apostrophes on both sides, see `plain_text`; the
+            signatures say so.
 
     Raises:
         ValueError: an order below 1, nothing to score, or numbers that differ, with the first document where they do.
     """
-    translated = [flat(document) for document in translations]
-    expected = [flat(document) for document in references]
+    form = plain_text if plain_typography else str
+    translated = [list(map(form, flat(document))) for document in translations]
+    expected = [list(map(form, flat(document))) for document in references]
     check_alignment(translated, expected)
     sentences = [sentence for document in translated for sentence in document]
     reference_sentences = [sentence for document in expected for sentence in document]
@@ -87,6 +93,8 @@ def score_documents(
     documents = [" ".join(document) for document in translated]
     reference_documents = [" ".join(document) for document in expected]
     scores.append(_score(BLEU(trg_lang=target_language or ""), "docBLEU", documents, reference_documents))
+    if plain_typography:
+        decoding = [*decoding, "typography:plain"]
     signed = (replace(score, signature="|".join([score.signature, *decoding])) for score in scores)
     return ScoreReport(label, tuple(signed), len(documents), len(sentences))
 

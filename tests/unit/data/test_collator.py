@@ -92,6 +92,27 @@ def test_batches_depend_on_seed_and_epoch_only():
     assert len(batches(1, 2)) == len(batches(1, 3))
 
 
+def test_rows_of_equal_length_go_together_by_both_sides():
+    sides = np.array([[5, 1], [5, 5], [2, 5], [5, 2], [1, 5], [3, 2]])
+    sampler = TokenBatchSampler(sides.max(1), 10, side_lengths=sides, shuffle=False)
+    assert list(sampler) == [[1, 3], [0, 2], [4, 5]]
+
+
+def test_sides_decide_which_rows_go_together_and_nothing_else():
+    sides = np.random.default_rng(1).integers(1, 40, (500, 2))
+    lengths = sides.max(1)
+    plain, by_sides = (
+        list(TokenBatchSampler(lengths, 100, seed=3, side_lengths=side_lengths)) for side_lengths in (None, sides)
+    )
+    assert sorted(row for batch in by_sides for row in batch) == list(range(500))
+    assert sorted(map(len, by_sides)) == sorted(map(len, plain))
+
+    def num_padded(batches: list[list[int]]) -> int:
+        return sum(len(batch) * int(sides[batch].max(0).sum()) for batch in batches)
+
+    assert num_padded(by_sides) < num_padded(plain)
+
+
 @pytest.mark.parametrize("num_processes", [2, 3, 7])
 def test_processes_share_the_rows_with_equally_many_batches(num_processes):
     samplers = [

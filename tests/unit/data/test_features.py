@@ -7,7 +7,7 @@ import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import TokenizersBackend
 
-from hier_nmt.data import features
+from hier_nmt.data import features, training_corpora
 from hier_nmt.data.corpus_files import CorpusError
 from hier_nmt.data.documents import ParallelDocument, SentencePair
 from hier_nmt.data.features import (
@@ -66,8 +66,9 @@ def test_each_sentence_is_tokenised_in_its_place(tokens):
             "source_ids": [[6], [8, 8], [10]],
             "target_ids": [[7], [9], [11, 11, 11]],
             "ends_paragraph": [False, True, True],
+            "corpus": 0,
         },
-        {"document_id": "y", "source_ids": [[12]], "target_ids": [[13]], "ends_paragraph": [True]},
+        {"document_id": "y", "source_ids": [[12]], "target_ids": [[13]], "ends_paragraph": [True], "corpus": 0},
     ]
 
 
@@ -156,7 +157,8 @@ def test_corpus_is_read_and_tokenised_once_until_it_changes(tokenizer, tmp_path,
     first = window_table(token_table(text_table(*arguments, **cache), tokenizer), CLOSING, 1)
     tokenizer(["a", "bb"], padding=True)
     with monkeypatch.context() as context:
-        for name in ("read_documents", "encode_sentences", "join_window"):
+        context.setattr(training_corpora, "read_documents", None)
+        for name in ("encode_sentences", "join_window"):
             context.setattr(features, name, None)
         again = window_table(token_table(text_table(*arguments, **cache), tokenizer), CLOSING, 1)
         assert again.to_list() == first.to_list()

@@ -5,6 +5,7 @@
 import pytest
 from transformers import AutoTokenizer, TokenizersBackend
 
+from hier_nmt.data.plain_typography import plain_text
 from hier_nmt.data.tokenization import (
     BYTE_TOKENS,
     SPECIAL_TOKENS,
@@ -108,6 +109,46 @@ def test_punctuation_is_a_piece_of_its_own(bpe, text, expected):
 
 def test_digits_are_single_tokens_on_request():
     assert pieces(train_tokenizer(TEXTS, 400, split_digits=True), "in 1999") == ["▁in", "▁1", "9", "9", "9"]
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("L’ordre ‘du’ jour", "L'ordre 'du' jour"),
+        ("« Bonjour » dit-il, «\u202fmonde\u00a0»", '"Bonjour" dit-il, "monde"'),
+        ("He said “in order” and „monde‟", 'He said "in order" and "monde"'),
+        ("1\u202f250\u00a0km…", "1 250 km..."),
+        ("zero\u200bwidth so\u00adft", "zerowidth soft"),
+        ("e\u0301te\u0301", "été"),
+        ("a - b – c — d \"x\" 'y'", "a - b – c — d \"x\" 'y'"),
+    ],
+)
+@pytest.mark.parametrize("model", ["bpe", "unigram"])
+def test_typography_is_made_plain_on_request(model, text, plain):
+    tokenizer = train_tokenizer(TEXTS, 400, model=model, plain_typography=True)
+    assert tokenizer.decode(encode_sentences(tokenizer, [text])[0]) == plain == plain_text(text)
+    as_it_is = train_tokenizer(TEXTS, 400, model=model)
+    assert as_it_is.decode(encode_sentences(as_it_is, [text])[0]) == text
+
+
+@pytest.mark.parametrize("model", ["bpe", "unigram"])
+def test_reserved_tokens_have_ids_behind_the_bytes_and_come_out_of_no_text(model, tmp_path):
+    train_tokenizer(TEXTS, 400, model=model, reserved_tokens=["<gloss>", "</gloss>"]).save_pretrained(tmp_path)
+    tokenizer = AutoTokenizer.from_pretrained(tmp_path)
+    ids = [FIRST_LEARNED_ID, FIRST_LEARNED_ID + 1]
+    assert tokenizer.convert_tokens_to_ids(["<gloss>", "</gloss>"]) == ids
+    assert len(tokenizer) <= 400
+    text = "the <gloss> world </gloss>"
+    encoded = encode_sentences(tokenizer, [text])[0]
+    assert not set(ids) & set(encoded)
+    assert tokenizer.decode(encoded) == text
+    assert tokenizer.decode([*ids, *encoded], skip_special_tokens=True) == text
+
+
+@pytest.mark.parametrize("option", [{"plain_typography": True}, {"reserved_tokens": ["<x>"]}])
+def test_options_of_pieces_are_not_for_words(option):
+    with pytest.raises(ValueError, match="not for the model 'word'"):
+        train_tokenizer(TEXTS, 400, model="word", **option)
 
 
 def test_without_byte_fallback_unseen_characters_are_unknown():

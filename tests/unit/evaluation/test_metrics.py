@@ -99,3 +99,13 @@ def test_misaligned_documents_are_named() -> None:
         score_documents([[]], [[]])
     with pytest.raises(KeyError, match="no score 'COMET'; there are BLEU, chrF, TER, docBLEU"):
         score_documents(REFERENCES, REFERENCES)["COMET"]
+
+
+def test_typography_counts_unless_it_is_made_plain_which_the_signature_says():
+    translations, references = [[['L\'ordre "du" jour est clos']]], [[["L’ordre « du » jour est clos"]]]
+    as_it_is = score_documents(translations, references)
+    assert as_it_is["BLEU"] < 100
+    plain = score_documents(translations, references, plain_typography=True)
+    assert [plain[name] for name in ("BLEU", "chrF", "docBLEU")] == pytest.approx([100, 100, 100])
+    assert all(score.signature.endswith("|typography:plain") for score in plain.scores)
+    assert not any("typography" in score.signature for score in as_it_is.scores)

@@ -1,0 +1,62 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Training pairs that are made of others, so that a model learns what its corpora hardly show."""
+
+from dataclasses import dataclass
+
+from .documents import ParallelDocument, SentencePair
+from .inline_terms import Glossary
+from .text_hashes import text_hash
+
+
+@dataclass(frozen=True)
+class Augmentation:
+    """What is made of training pairs. By default nothing.
+
+    Args:
+        uppercase_share: share of the pairs, from 0 to below 1, that are written in capitals on both sides.
+        glossary: file of terms, see `inline_terms.Glossary`; None: no terms are written into source sentences.
+        glossary_share: share of the pairs with a term of the glossary, from 0 to 1, that have its translation inline.
+    """
+
+    uppercase_share: float = 0.0
+    glossary: str | None = None
+    glossary_share: float = 0.1
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.uppercase_share < 1:
+            raise ValueError(f"uppercase_share={self.uppercase_share} must be at least 0 and below 1")
+        if not 0 <= self.glossary_share <= 1:
+            raise ValueError(f"glossary_share={self.glossary_share} must be from 0 to 1")
+
+
+class PairAugmenter:
+    """Changes some of the pairs of documents, the same ones each time.
+
+    Args:
+        augmentation: what is done; its glossary is read.
+    """
+
+    def __init__(self, augmentation: Augmentation) -> None:
+        self.augmentation = augmentation
+        self.glossary = None if augmentation.glossary is None else Glossary(augmentation.glossary)
+
+    def augmented(self, document: ParallelDocument) -> ParallelDocument:
+        """The document with some of its pairs changed."""
+        if self.augmentation == Augmentation():
+            return document
+        paragraphs = tuple(tuple(map(self._changed, paragraph)) for paragraph in document.paragraphs)
+        return ParallelDocument(document.id, paragraphs, document.title)
+
+    def _changed(self, pair: SentencePair) -> SentencePair:
+        source, target = pair.source, pair.target
+        if self.glossary is not None and _is_drawn(self.augmentation.glossary_share, "terms", pair):
+            source = self.glossary.marked(source, target) or source
+        if _is_drawn(self.augmentation.uppercase_share, "capitals", pair):
+            source, target = source.upper(), target.upper()
+        return SentencePair(source, target)
+
+
+def _is_drawn(share: float, purpose: str, pair: SentencePair) -> bool:
+    """Whether the pair is one of the share that is drawn for a purpose, which follows from its text alone."""
+    return text_hash(purpose, pair.source, pair.target) < share * 2**64
