@@ -33,16 +33,8 @@ MAY_IMPORT = {
     "recipes": {"models", "data", "trainer", "recipe_values"},
     "model_card": {"data", "evaluation", "recipes", "hub", "citations"},
     "runs": {
-        "models",
-        "data",
-        "trainer",
-        "recipes",
-        "checkpoints",
-        "sharding",
-        "warm_start",
-        "evaluation",
-        "model_card",
-    },  # fmt: skip
+        *("models", "data", "trainer", "recipes", "checkpoints", "sharding", "warm_start", "evaluation", "model_card"),
+    },
 }
 # What of `models` the parts that never see a model may read: integers about documents, no network and no config.
 MODELS_MODULES_WITHOUT_MODEL = {
