@@ -37,6 +37,7 @@ def translated(folder, content: bytes, name: str) -> bytes:
         "", '<?xml version="1.0"?>\n', '<?xml version="1.0" encoding="utf-8"?>',
         "<?xml version='1.0' encoding='UTF8'?>\n\n",
         '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n',
+        '<?xml version="1.0"?><!DOCTYPE a SYSTEM "a>.dtd" [<!ELEMENT a (#PCDATA)>]>\n<!-- encoding="x" -->\n\n<?b c?>',
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("end", ["", "\n", "\n\n"])
