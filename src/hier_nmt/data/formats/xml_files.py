@@ -20,7 +20,7 @@ XML_LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
 # Elements that stand for the closing tag of the original file, in TMX and XLIFF.
 _CLOSING = ("ept", "ex", "ec", "em")
 _PROLOG = re.compile(
-    r"(?:\s|<\?.*?\?>|<!--.*?-->|<!DOCTYPE(?:\"[^\"]*\"|'[^']*'|[^\"'\[>])*(?:\[.*?\]\s*)?>)*(?=<[^!?])",
+    r"(?:\s|<\?.*?\?>|<!--.*?-->|<!DOCTYPE(?:\"[^\"]*\"|'[^']*'|[^\"'\[>])*(?:\[.*?\]\s*)?>)*+(?=<[^!?])",
     re.DOTALL,
 )
 _DECLARED_ENCODING = re.compile(r"(\A\s*<\?xml\s[^>]*?encoding\s*=\s*[\"'])([^\"']*)")
