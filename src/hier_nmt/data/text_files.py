@@ -8,7 +8,7 @@ import io
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -84,8 +84,9 @@ def locked(path: str | Path) -> Iterator[None]:
     try:
         yield
     finally:
-        # While it is still held: whoever waits for this file then notices that it is gone.
-        place.unlink(missing_ok=True)
+        # While it is still held: whoever waits for this file then notices that it is gone. Windows removes it itself.
+        with suppress(PermissionError):
+            place.unlink(missing_ok=True)
         lock.release()
 
 

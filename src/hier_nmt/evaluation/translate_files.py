@@ -115,7 +115,7 @@ def check_device(device: str) -> None:
     # Each backend has its own way to say that it is not there.
     except Exception as error:
         reason = str(error).strip().partition("\n")[0] or type(error).__name__
-        raise ValueError(f"device {device!r} cannot be used: {reason}") from None
+        raise ValueError(f"--device {device} cannot be used: {reason}") from None
 
 
 def load_pipeline(checkpoint: str | Path, device: str) -> Any:

@@ -14,8 +14,11 @@ from ..text_files import byte_order_mark
 
 Element = Any
 XML_LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
-_DECLARATION = re.compile(r"\s*<\?xml\s[^>]*\?>\s*")
-_ENCODING = re.compile(r"(encoding\s*=\s*[\"'])([^\"']*)")
+_PROLOG = re.compile(
+    r"(?:\s|<\?.*?\?>|<!--.*?-->|<!DOCTYPE(?:\"[^\"]*\"|'[^']*'|[^\"'\[>])*(?:\[.*?\]\s*)?>)*+(?=<[^!?])",
+    re.DOTALL,
+)
+_DECLARED_ENCODING = re.compile(r"(\A\s*<\?xml\s[^>]*?encoding\s*=\s*[\"'])([^\"']*)")
 
 
 def parse_xml(path: str | Path) -> Any:
@@ -53,19 +56,24 @@ def xml_bytes(tree: Any, original: bytes = b"") -> bytes:
 
     Args:
         tree: an element tree.
-        original: the content of the file that was read: its byte order mark, its declaration (but for another
-            encoding), its ends of lines and what stands behind the last tag are kept.
+        original: the content of the file that was read: its byte order mark, what stands before the root (but for
+            another encoding in the declaration), its ends of lines and its end are kept.
     """
     if not original:
         return etree.tostring(tree, xml_declaration=True, encoding="UTF-8") + b"\n"
     text = original.decode(tree.docinfo.encoding or "utf-8", "replace").lstrip("\ufeff")
-    declaration = _DECLARATION.match(text)
-    written = etree.tostring(tree, encoding="UTF-8").decode()
-    start = _ENCODING.sub(_utf_8, declaration[0]) if declaration else ""
+    newline = _newline(text)
     # The parser reads every end of a line as a newline.
-    end = re.search(r"\s*\Z", text.replace("\r\n", "\n").replace("\r", "\n"))
-    lines = start.replace("\r\n", "\n").replace("\r", "\n") + written + (end[0] if end else "")
-    return byte_order_mark(original) + lines.replace("\n", _newline(text)).encode()
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    before_root = _PROLOG.match(text)
+    if before_root is None:
+        # A DTD that is written in another way than any that is known.
+        return xml_bytes(tree)
+    root = tree.getroot()
+    written = [etree.tostring(one, encoding="UTF-8", with_tail=False) for one in [root, *root.itersiblings()]]
+    start = _DECLARED_ENCODING.sub(_utf_8, before_root[0])
+    lines = start + b"".join(written).decode() + text[len(text.rstrip()) :]
+    return byte_order_mark(original) + lines.replace("\n", newline).encode()
 
 
 def _utf_8(encoding: re.Match[str]) -> str:

@@ -37,6 +37,7 @@ def translated(folder, content: bytes, name: str) -> bytes:
         "", '<?xml version="1.0"?>\n', '<?xml version="1.0" encoding="utf-8"?>',
         "<?xml version='1.0' encoding='UTF8'?>\n\n",
         '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n',
+        '<?xml version="1.0"?><!DOCTYPE a SYSTEM "a>.dtd" [<!ELEMENT a (#PCDATA)>]>\n<!-- encoding="x" -->\n\n<?b c?>',
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("end", ["", "\n", "\n\n"])
@@ -103,3 +104,11 @@ def test_opus_documents_say_the_language_that_they_are_in(tmp_path) -> None:
 )
 def test_translations_are_marked_with_their_language(tmp_path, content, name, said) -> None:
     assert said in translated(tmp_path, content.encode(), name)
+
+
+def test_a_dtd_that_cannot_be_followed_is_written_anew_at_once(tmp_path) -> None:
+    comments = "<!-- a -->" * 200
+    content = f"{comments}<!DOCTYPE text [<!ATTLIST s x CDATA ']>'>{comments}]>\n<text><s id='1'>Yes.</s></text>"
+    result = translated(tmp_path, content.encode(), "opus-xml")
+    assert etree.fromstring(result)[0].text == "É."
+    assert b"<!ATTLIST s x CDATA" in result
