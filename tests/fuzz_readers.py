@@ -218,7 +218,7 @@ def check_tags(folder: Path, rng: random.Random) -> None:
 def elements_of(parent: Any, with_text: bool) -> list[str]:
     """The elements inside of another one and, if wanted, whether there is text in each."""
     return sorted(
-        f"{one.tag} {dict(one.attrib)} {bool(''.join(one.itertext()).strip()) if with_text else ''}"
+        f"{one.tag} {dict(one.attrib)} {isinstance(one.tag, str) and with_text and bool(''.join(one.itertext()).strip())}"
         for one in parent.iter()
         if one is not parent
     )
