@@ -270,11 +270,9 @@ def check_tags(folder: Path, rng: random.Random) -> None:
 
 def elements_of(parent: Any, with_text: bool) -> list[str]:
     """The elements inside of another one and, if wanted, whether there is text in each."""
-    return sorted(
-        f"{one.tag} {dict(one.attrib)} {bool(''.join(one.itertext()).strip()) if with_text else ''}"
-        for one in parent.iter()
-        if one is not parent
-    )
+    elements = [one for one in parent.iter() if one is not parent and isinstance(one.tag, str)]
+    texts = ["".join(one.itertext()).strip() if with_text else "" for one in elements]
+    return sorted(f"{one.tag} {dict(one.attrib)} {bool(text)}" for one, text in zip(elements, texts, strict=True))
 
 
 def has_letters(text: str) -> bool:

@@ -26,6 +26,18 @@ def test_translate_prints_pairs_and_writes_the_translation_alone(
     assert [path.name for path in tmp_path.iterdir() if path.suffix == ".tmp"] == []
 
 
+@pytest.mark.parametrize(("name", "text"), [("a.txt", "A %s b {0}!\n"), ("a.html", "<p>A %s b {0}!</p>")])
+def test_translate_says_how_many_placeholders_it_kept(
+    repository, checkpoint, tmp_path, monkeypatch, capsys, name, text
+) -> None:
+    (tmp_path / name).write_text(text)
+    options = ["--model", checkpoint, "--output", tmp_path / f"out-{name}", "--beams", 1]
+    assert run(script(repository, "translate"), monkeypatch, tmp_path / name, *options) == 0
+    assert "2 placeholders, tags and addresses, each kept" in capsys.readouterr().err
+    written = (tmp_path / f"out-{name}").read_text()
+    assert [written.count(span) for span in ("%s", "{0}")] == [1, 1]
+
+
 @pytest.mark.parametrize("form", ["columns", "translation"])
 def test_translate_has_other_forms(repository, checkpoint, tmp_path, monkeypatch, capsys, form) -> None:
     (tmp_path / "in.txt").write_text("A b! C!\n\nD!\n")
