@@ -29,7 +29,7 @@ _FORMULA = re.compile(
 _OTHERS = re.compile(
     r"\[\^[^\[\]\s]{1,60}\](?::(?=[ \t]))?|\[![A-Za-z]{1,20}\][+-]?|\{[#.:][^{}\n]{1,200}\}"
     # The first and last lines of admonitions.
-    r"|(?<![^\s>]):{3,}[^\n]*|(?<![^\s>])[!?]{3}\+?[ ][\w-]+"
+    r"|(?<![^\s>]):{3,}[^\n]*|(?<![^\n])[!?]{3}\+?[ ][\w-]+"
 )
 _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 
