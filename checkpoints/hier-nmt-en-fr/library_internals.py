@@ -33,6 +33,8 @@ __all__ = [
     "configured_attention",
     "finish_upload",
     "forget_registration",
+    "gather_without_padding",
+    "leave_deepspeed",
     "merge_with_config_defaults",
     "named_cache",
     "one_cache",
@@ -40,6 +42,7 @@ __all__ = [
     "pipeline_parameters",
     "resized_embedding",
     "resized_output_layer",
+    "take_over_the_loss",
     "use_one_gpu",
 ]
 
@@ -131,6 +134,28 @@ def use_one_gpu(training_arguments: Any) -> None:
     `TrainingArguments.n_gpu` has no setter, and the environment is read before a recipe is.
     """
     training_arguments._n_gpu = 1
+
+
+def take_over_the_loss(trainer: Any) -> None:
+    """Tells Trainer that `compute_loss` smooths the labels and honours `num_items_in_batch` (5.4 to 5.24).
+
+    It otherwise judges by the signature of the model's `forward`, and smooths by itself what has labels.
+    """
+    trainer.label_smoother = None
+    trainer.model_accepts_loss_kwargs = True
+
+
+def gather_without_padding(trainer: Any) -> None:
+    """Has an evaluation on several processes count each row once (5.4 to 5.24).
+
+    Seq2SeqTrainer gathers the rows that fill up the last batch too.
+    """
+    trainer.gather_function = trainer.accelerator.gather_for_metrics
+
+
+def leave_deepspeed(trainer: Any) -> None:
+    """Has Trainer evaluate a model for which it has made no DeepSpeed engine (5.4 to 5.24)."""
+    trainer.is_deepspeed_enabled = False
 
 
 def finish_upload(trainer: Any) -> None:

@@ -51,6 +51,7 @@ from .data.inline_terms import without_terms
 from .data.tokenization import TARGET_TOKENIZER_FOLDER, load_tokenizers, save_tokenizers, train_tokenizer
 from .data.training_corpora import CleaningReport, TrainingCorpora
 from .data.word_vectors import token_vectors, words_with_vectors
+from .models.library_internals import leave_deepspeed
 from .recipes import Recipe, RecipeError
 from .sharding import load_whole_weights
 from .trainer import DocumentSeq2SeqTrainer, DocumentSeq2SeqTrainingArguments
@@ -248,7 +249,7 @@ def train_or_resume(trainer: DocumentSeq2SeqTrainer) -> bool:
     # Trainer would take one step more before it saw that there is nothing left to do.
     logger.info("training was finished with %s", checkpoint)
     # DeepSpeed's engine is made for training; without it, each process holds the whole model.
-    trainer.is_deepspeed_enabled = False
+    leave_deepspeed(trainer)
     best = state.best_model_checkpoint if trainer.args.load_best_model_at_end else None
     load_initial_weights(trainer.model, best or checkpoint)
     trainer.state = state

@@ -41,7 +41,7 @@ from .losses import (
 )
 from .models.document_structure import sentence_ids_from_tokens
 from .models.document_windows import split_window
-from .models.library_internals import finish_upload, use_one_gpu
+from .models.library_internals import finish_upload, gather_without_padding, take_over_the_loss, use_one_gpu
 from .sharding import check_checkpoints_are_whole, shard_tied_weights, whole_weights
 
 LENGTH_COLUMN = "length"
@@ -248,8 +248,7 @@ class DocumentSeq2SeqTrainer(Seq2SeqTrainer):
         # The corpus of each row of the evaluation that is about to run.
         self._row_corpora: np.ndarray | None = None
         # Both belong to compute_loss here: it smooths the labels and honours num_items_in_batch.
-        self.label_smoother = None
-        self.model_accepts_loss_kwargs = True
+        take_over_the_loss(self)
         self._loss = _loss(model, args.label_smoothing_factor)
         self._separators = frozenset(model.config.separator_token_ids)
         self._throughput = TokenThroughput()
@@ -402,7 +401,7 @@ class DocumentSeq2SeqTrainer(Seq2SeqTrainer):
             # accelerate shards a model together with an optimizer only; without training there is none.
             self.accelerator.prepare_model(self.model, device_placement=True, evaluation_mode=True)
         # Seq2SeqTrainer gathers the rows that fill up the last distributed batch too, and would count them.
-        self.gather_function = self.accelerator.gather_for_metrics
+        gather_without_padding(self)
         with whole_weights(self.model, self.accelerator):
             output = super().evaluation_loop(
                 dataloader, description, self.args.prediction_loss_only, ignore_keys, metric_key_prefix

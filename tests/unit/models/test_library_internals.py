@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
+from types import SimpleNamespace
 
 import datasets
 import pytest
@@ -246,6 +247,25 @@ def test_a_process_can_be_kept_to_one_gpu(tmp_path) -> None:
     arguments._n_gpu = 4
     library_internals.use_one_gpu(arguments)
     assert arguments.n_gpu == 1, changed("TrainingArguments.n_gpu no longer follows _n_gpu")
+
+
+@pytest.mark.parametrize(
+    "name", ["label_smoother", "model_accepts_loss_kwargs", "gather_function", "is_deepspeed_enabled"]
+)
+def test_trainer_reads_what_is_set_of_it(name: str) -> None:
+    source = Path(str(inspect.getsourcefile(Trainer))).read_text(encoding="utf-8")
+    assert f"self.{name}" in source, changed(f"Trainer no longer reads its {name}")
+
+
+def test_what_is_set_of_a_trainer_is_set() -> None:
+    trainer = SimpleNamespace(accelerator=SimpleNamespace(gather_for_metrics=object()), label_smoother=1)
+    library_internals.take_over_the_loss(trainer)
+    library_internals.gather_without_padding(trainer)
+    library_internals.leave_deepspeed(trainer)
+    assert trainer.label_smoother is None
+    assert trainer.model_accepts_loss_kwargs
+    assert trainer.gather_function is trainer.accelerator.gather_for_metrics
+    assert not trainer.is_deepspeed_enabled
 
 
 def test_trainer_waits_for_an_upload_by_that_name(tmp_path) -> None:
