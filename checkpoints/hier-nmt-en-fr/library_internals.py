@@ -7,9 +7,11 @@ needed and which versions have which form; docs/upstream.md lists them for maint
 tests/unit/models/test_library_internals.py says what changed when one of them no longer holds.
 """
 
+import warnings
 from dataclasses import fields
 from typing import Any
 
+import torch
 from torch import nn
 from transformers import PreTrainedModel, pipelines
 from transformers.cache_utils import Cache
@@ -51,10 +53,17 @@ CACHE_NAME = "cache" if "cache" in {field.name for field in fields(Seq2SeqLMOutp
 
 
 def one_cache(cache: Any, past_key_values: Any) -> Any:
-    """The cache that a caller gave under one of its two names, or None; ValueError for two different ones."""
-    if cache is not None and past_key_values is not None and cache is not past_key_values:
+    """The cache that a caller gave under one of its two names, or None; ValueError for two different ones.
+
+    Where Transformers has given up the older name, it is a FutureWarning as in Transformers' own models.
+    """
+    if past_key_values is None:
+        return cache
+    if cache is not None and cache is not past_key_values:
         raise ValueError("cache and past_key_values are two names of one argument; pass only one of them")
-    return past_key_values if cache is None else cache
+    if CACHE_NAME != "past_key_values" and not torch.compiler.is_compiling():
+        warnings.warn("`past_key_values` is deprecated in Transformers; use `cache`", FutureWarning, stacklevel=3)
+    return past_key_values
 
 
 def named_cache(cache: Cache | None) -> dict[str, Any]:

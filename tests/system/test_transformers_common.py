@@ -33,7 +33,8 @@ from hier_nmt import (
 )
 from hier_nmt.models.configuration_hier_nmt import PRESETS
 
-pytestmark = pytest.mark.slow
+# One of them looks for a deprecation warning, which our other tests do not show.
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default::FutureWarning")]
 
 BATCH_SIZE, LENGTH, VOCABULARY_SIZE = 13, 7, 99
 SEPARATOR, PARAGRAPH = 4, 5

@@ -7,6 +7,7 @@ import importlib
 import inspect
 import pkgutil
 import re
+import warnings
 from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
@@ -175,6 +176,16 @@ def test_either_name_gives_the_cache_and_both_are_refused() -> None:
     assert named_cache(cache) == {CACHE_NAME: cache}
     with pytest.raises(ValueError, match="cache and past_key_values are two names of one argument"):
         one_cache(cache, other)
+
+
+def test_the_older_name_is_deprecated_where_transformers_has_another_one() -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        one_cache(DynamicCache(), None)
+        assert caught == []
+        one_cache(None, DynamicCache())
+    deprecated = ["`past_key_values` is deprecated in Transformers; use `cache`"]
+    assert [str(warning.message) for warning in caught] == (deprecated if CACHE_NAME == "cache" else [])
 
 
 def test_a_resized_embedding_keeps_the_old_rows() -> None:
