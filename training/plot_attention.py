@@ -71,7 +71,7 @@ def make_record(options: argparse.Namespace) -> AttentionRecord:
         record = load_record(options.file)
         return record if options.title is None else replace(record, title=options.title)
     pipe = load_pipeline(options.model, "cpu")
-    languages = languages_of(pipe.model)
+    languages = languages_of(pipe.model.config)
     if options.text is None:
         document = document_of_file(options.file, options.document, *languages)
     else:
