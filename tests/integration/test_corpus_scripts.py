@@ -121,7 +121,7 @@ def test_numbers_that_make_no_corpus_are_named(repository, tmp_path, monkeypatch
     [
         ("--batch-size", -3, "--batch-size -3 must be at least 1"),
         ("--beams", 0, "--beams 0 must be at least 1"),
-        ("--device", "foo", "device 'foo' cannot be used"),
+        ("--device", "foo", "--device foo cannot be used"),
     ],
 )
 def test_options_of_the_contrastive_evaluation_are_checked_first(
