@@ -127,9 +127,10 @@ $(TRITON): $(DEV)
 $(OLDEST): $(REQUIREMENTS) constraints-oldest.txt
 	$(call install,.venv-oldest,constraints-oldest.txt,-e '.[dev$(comma)eval$(comma)train$(comma)plot]')
 
-# Made again each time it is asked for by a checkout that has none: nothing here is pinned.
-$(NEWEST): $(REQUIREMENTS)
-	$(call install,.venv-newest,,--upgrade -e '.[dev$(comma)eval$(comma)train$(comma)plot$(comma)export$(comma)markdown]')
+# Nothing is pinned, so what was released since is looked for every time.
+.PHONY: $(NEWEST)
+$(NEWEST):
+	$(call install,.venv-newest,,--upgrade --upgrade-strategy eager -e '.[dev$(comma)eval$(comma)train$(comma)plot$(comma)export$(comma)markdown]')
 
 $(TRANSFORMERS_SOURCE): $(DEV)
 	@rm -rf $@ $@.download && mkdir $@

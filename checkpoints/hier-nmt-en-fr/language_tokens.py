@@ -3,6 +3,7 @@
 """The tokens by which models of many languages (M2M100, NLLB, mBART) are told which to read and which to write."""
 
 import re
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -18,6 +19,7 @@ except ImportError:
 _LANGUAGE_TOKEN = re.compile(r"__(?P<m2m>[a-z]{2,3})__|(?P<nllb>[a-z]{3}_[A-Z][a-z]{3})|(?P<mbart>[a-z]{2})_[A-Z]{2}")
 # How far apart two languages may be, by the measure of `langcodes`: variants of one, never two.
 _MAX_DISTANCE = 9
+_TOKENIZER_LOCK = threading.Lock()
 
 
 class LanguageTokens:
@@ -70,12 +72,14 @@ class LanguageTokens:
         if not self.is_multilingual or source_language is None:
             yield
             return
-        before = tokenizer.src_lang
-        tokenizer.src_lang = self._name(self.token(source_language))
-        try:
-            yield
-        finally:
-            tokenizer.src_lang = before
+        token = self.token(source_language)
+        # Another thread may read another language with the same tokenizer.
+        with _TOKENIZER_LOCK:
+            before, tokenizer.src_lang = tokenizer.src_lang, self._name(token)
+            try:
+                yield
+            finally:
+                tokenizer.src_lang = before
 
     def options(self, model: PreTrainedModel, target_language: str | None) -> dict[str, int]:
         """Options of `generate` that have the model write a language.
