@@ -39,7 +39,7 @@ from hier_nmt.models.sentence_blocks import find_words
 from hier_nmt.models.sentence_encoder import SentenceEncoder
 from hier_nmt.models.sentence_selection import select_by_relevance
 from hier_nmt.models.sentence_tree import traverse_tree
-from hier_nmt.models.transformer_layers import ENCODER_SELF_ATTENTIONS
+from hier_nmt.models.transformer_layers import ENCODER_SELF_ATTENTION_CLASSES
 
 D_MODEL, NUM_HEADS = 512, 8
 HEAD_DIM = D_MODEL // NUM_HEADS
@@ -244,7 +244,7 @@ class SelectingLayer(nn.Module):
         # As in a model, where it is made once for all layers.
         self.plan = SelectionPlan(numbers, numbers, words=find_words(numbers))
         self.sentence_encoder = SentenceEncoder(config)
-        self.attention = ENCODER_SELF_ATTENTIONS[attention](config, NUM_HEADS, HEAD_DIM, 0)
+        self.attention = ENCODER_SELF_ATTENTION_CLASSES[attention](config, NUM_HEADS, HEAD_DIM, 0)
 
     def forward(self, hidden_states: torch.Tensor) -> torch.Tensor:
         """States [1, S, D] -> states [1, S, D]."""

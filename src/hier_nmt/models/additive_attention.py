@@ -5,14 +5,13 @@
 Dimensions: B batch, S source tokens, D width of the states, A width in which they are compared.
 """
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import nn
 from torch.nn import functional
 
-if TYPE_CHECKING:
-    from .configuration_rnn_nmt import RNNNMTConfig
+from .configuration_rnn_nmt import RNNNMTConfig
 
 
 class SourceStates(NamedTuple):
@@ -61,7 +60,7 @@ def additive_attention(
 class AdditiveAttention(nn.Module):
     """Additive attention with its learned comparison (Bahdanau et al. 2014)."""
 
-    def __init__(self, config: "RNNNMTConfig"):
+    def __init__(self, config: RNNNMTConfig):
         super().__init__()
         self.query_proj = nn.Linear(config.hidden_size, config.attention_size or config.hidden_size, bias=False)
         self.key_proj = nn.Linear(config.hidden_size, config.attention_size or config.hidden_size)
@@ -82,7 +81,7 @@ class AdditiveAttention(nn.Module):
 class FixedContext(nn.Module):
     """No attention: at every step the same vector, the state in which the encoder ended (Cho et al. 2014)."""
 
-    def __init__(self, config: "RNNNMTConfig"):
+    def __init__(self, config: RNNNMTConfig):
         super().__init__()
 
     def keys(self, states: torch.Tensor) -> None:
@@ -93,7 +92,7 @@ class FixedContext(nn.Module):
         return source.summary, None
 
 
-ATTENTIONS: dict[str, type[AdditiveAttention] | type[FixedContext]] = {
+ATTENTION_CLASSES: dict[str, type[AdditiveAttention] | type[FixedContext]] = {
     "none": FixedContext,
     "additive": AdditiveAttention,
 }

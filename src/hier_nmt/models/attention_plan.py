@@ -7,20 +7,18 @@ Dimensions: B batch, S source tokens, Q query length, K key length, D model widt
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from transformers.cache_utils import Cache, EncoderDecoderCache
 from transformers.masking_utils import create_bidirectional_mask, create_causal_mask
 
+from .configuration_hier_nmt import HierNMTConfig
 from .document_structure import DocumentStructure
 from .gathered_attention import SortedKeys, sort_keys
 from .library_internals import configured_attention, named_cache
 from .selected_attention import is_grouped
 from .sentence_blocks import SentenceWords, find_words
-
-if TYPE_CHECKING:
-    from .configuration_hier_nmt import HierNMTConfig
 
 # Queries that gather what they read; more of them are grouped by sentence, which reads a sentence once for many.
 MAX_GATHERING_QUERIES = 8
@@ -43,7 +41,7 @@ class AttentionInputs:
         source_cache: in cross-attention, the cache with which is kept what is known of the source, or None.
     """
 
-    config: "HierNMTConfig"
+    config: HierNMTConfig
     inputs_embeds: torch.Tensor
     attention_mask: torch.Tensor | None
     queries: DocumentStructure

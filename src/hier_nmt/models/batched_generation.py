@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 import torch
 from transformers import GenerationConfig, PreTrainedModel
 
-from .positions import position_limits
+from .position_limits import position_limits
 from .written_windows import ExpectedWindow, WindowFollower, WithinLengths, WithinPositions
 
 

@@ -10,12 +10,10 @@ Dimensions: B batch, Q queries, K keys, H heads, X blocks or queries, r random b
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import torch
 
-if TYPE_CHECKING:
-    from .configuration_hier_nmt import HierNMTConfig
+from .configuration_hier_nmt import HierNMTConfig
 
 _BITS = 0xFFFFFFFF
 _MULTIPLIER = 0x45D9F3B
@@ -49,7 +47,7 @@ class BigBirdPattern:
     is_causal: bool
 
     @classmethod
-    def from_config(cls, config: "HierNMTConfig", is_causal: bool) -> "BigBirdPattern":
+    def from_config(cls, config: HierNMTConfig, is_causal: bool) -> "BigBirdPattern":
         """The pattern that a configuration names."""
         return cls(
             config.big_bird_block_size,

@@ -7,7 +7,7 @@ model width.
 """
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
+from typing import Any, NamedTuple, TypeGuard
 
 import torch
 from torch import nn
@@ -15,6 +15,7 @@ from transformers.cache_utils import Cache, DynamicCache, DynamicLayer, EncoderD
 from transformers.utils import logging
 
 from .attention_plan import AttentionInputs, SelectionPlan
+from .configuration_hier_nmt import HierNMTConfig
 from .document_structure import CompletedSentences, Sentences
 from .linear import Linear
 from .multi_head_attention import MultiHeadAttention, eager_attention_forward
@@ -22,9 +23,6 @@ from .precision import full_precision
 from .sentence_encoder import PairMerge, SentenceEncoder
 from .sentence_selection import select_by_relevance
 from .sentence_tree import build_sentence_tree, path_summed_keys, traverse_tree
-
-if TYPE_CHECKING:
-    from .configuration_hier_nmt import HierNMTConfig
 
 logger = logging.get_logger(__name__)
 
@@ -48,11 +46,10 @@ class SentencePooling(NamedTuple):
 class ConditionalAttention(MultiHeadAttention):
     """A token sees the tokens of its t most relevant sentences, chosen per head (Trankova et al. 2024, section 3.2)."""
 
-    reads_sentence_encodings = True
     slot = "encoder"
     selection_widening = 0.0  # in training; see HierNMTPreTrainedModel.widen_selection
 
-    def __init__(self, config: "HierNMTConfig", num_heads: int, head_dim: int, layer_idx: int, is_causal: bool = False):
+    def __init__(self, config: HierNMTConfig, num_heads: int, head_dim: int, layer_idx: int, is_causal: bool = False):
         super().__init__(config, num_heads, head_dim, layer_idx, is_causal)
         self.sentence_q_proj = Linear(config.d_model, num_heads * head_dim, bias=False)
         self.sentence_k_proj = Linear(config.d_model, num_heads * head_dim, bias=False)
@@ -131,7 +128,7 @@ class ConditionalCrossAttention(ConditionalAttention):
 class HierarchicalAttention(ConditionalAttention):
     """Conditional attention whose sentences are found by a walk down a binary tree (Trankova et al. 2024, 3.3)."""
 
-    def __init__(self, config: "HierNMTConfig", num_heads: int, head_dim: int, layer_idx: int, is_causal: bool = False):
+    def __init__(self, config: HierNMTConfig, num_heads: int, head_dim: int, layer_idx: int, is_causal: bool = False):
         super().__init__(config, num_heads, head_dim, layer_idx, is_causal)
         self.tree_merge = PairMerge(config)
 
@@ -312,7 +309,7 @@ class SentenceContextAttention(nn.Module):
         output_bias: whether the output projection has a bias.
     """
 
-    def __init__(self, config: "HierNMTConfig", num_heads: int, head_dim: int, output_bias: bool = True):
+    def __init__(self, config: HierNMTConfig, num_heads: int, head_dim: int, output_bias: bool = True):
         super().__init__()
         self.config = config
         self.num_heads, self.head_dim = num_heads, head_dim

@@ -6,9 +6,8 @@ from typing import Any
 
 from transformers.activations import ACT2FN
 
+from .configuration_choices import DECODER_SELF_ATTENTIONS, PYTORCH_KERNELS
 from .hub_configuration import HubConfig, strict
-from .selected_attention import PYTORCH_KERNELS
-from .transformer_layers import DECODER_SELF_ATTENTIONS
 
 POSITION_VECTORS = ("sinusoidal", "learned")
 SELF_ATTENTIONS = ("document", "big_bird")

@@ -8,10 +8,15 @@ from typing import Any
 
 from transformers.activations import ACT2FN
 
+from .configuration_choices import (
+    ATTENTION_KERNELS,
+    CROSS_ATTENTIONS,
+    DECODER_SELF_ATTENTIONS,
+    ENCODER_SELF_ATTENTIONS,
+    POSITION_ENCODINGS,
+    SENTENCE_ENCODERS,
+)
 from .hub_configuration import HubConfig, strict
-from .positions import POSITION_ENCODINGS
-from .selected_attention import ATTENTION_KERNELS
-from .transformer_layers import CROSS_ATTENTIONS, DECODER_SELF_ATTENTIONS, ENCODER_SELF_ATTENTIONS, SENTENCE_ENCODERS
 
 POSITION_VECTORS = ("sinusoidal", "learned")
 SEGMENT_EMBEDDINGS = ("none", "sinusoidal", "learned")
@@ -268,9 +273,15 @@ class HierNMTConfig(HubConfig):
             DECODER_SELF_ATTENTIONS[self.decoder_self_attention],
             CROSS_ATTENTIONS[self.cross_attention],
         )
-        return POSITION_ENCODINGS[self.position_encoding].reads_sentences(self) or any(
-            slot.reads_sentences for slot in slots
-        )
+        return self.positions_read_sentences or any(slot.reads_sentences for slot in slots)
+
+    @property
+    def positions_read_sentences(self) -> bool:
+        """Whether the position encoding of a token depends on which sentence it stands in."""
+        if self.position_encoding == "multi_level":
+            return self.structure_levels != ["token"] or self.token_position_origin == "sentence"
+        is_shifted = self.position_encoding == "segment_shifted" and self.segment_shift > 0
+        return is_shifted or self.segment_embedding != "none"
 
     @property
     def reads_paragraphs(self) -> bool:

@@ -4,9 +4,8 @@
 
 from typing import Any
 
-from .additive_attention import ATTENTIONS
+from .configuration_choices import RNN_ATTENTIONS, RNN_TYPES
 from .hub_configuration import HubConfig, strict
-from .recurrent_layers import RNN_TYPES
 
 
 @strict
@@ -108,7 +107,7 @@ class RNNNMTConfig(HubConfig):
 
     def check_names(self) -> None:
         """Raises a ValueError for a name that no table holds."""
-        for name, possible in (("rnn_type", RNN_TYPES), ("attention", ATTENTIONS)):
+        for name, possible in (("rnn_type", RNN_TYPES), ("attention", RNN_ATTENTIONS)):
             if getattr(self, name) not in possible:
                 raise ValueError(f"{name}={getattr(self, name)!r} is unknown; choose one of {', '.join(possible)}.")
 

@@ -6,16 +6,13 @@ Dimensions: B batch, S tokens, N summaries, D model width.
 """
 
 import math
-from typing import TYPE_CHECKING
 
 import torch
 from torch import nn
 
+from .configuration_han import HANConfig
+from .configuration_hier_nmt import HierNMTConfig
 from .document_structure import Sentences
-
-if TYPE_CHECKING:
-    from .configuration_han import HANConfig
-    from .configuration_hier_nmt import HierNMTConfig
 
 
 def summary_stride(kernel_size: int) -> int:

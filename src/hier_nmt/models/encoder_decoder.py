@@ -31,14 +31,14 @@ from .library_internals import (
 from .linear import Linear
 from .model_outputs import HierNMTEncoderOutput
 from .multi_head_attention import MultiHeadAttention
-from .positions import POSITION_ENCODINGS
+from .positions import POSITION_ENCODING_CLASSES
 from .safetensors_model import SafetensorsModel
 from .sentence_encoder import SentenceEncoder
 from .transformer_layers import (
-    CROSS_ATTENTIONS,
-    DECODER_SELF_ATTENTIONS,
-    ENCODER_SELF_ATTENTIONS,
-    SENTENCE_ENCODERS,
+    CROSS_ATTENTION_CLASSES,
+    DECODER_SELF_ATTENTION_CLASSES,
+    ENCODER_SELF_ATTENTION_CLASSES,
+    SENTENCE_ENCODER_CLASSES,
     HierNMTDecoderLayer,
     HierNMTEncoderLayer,
     sentence_units,
@@ -129,7 +129,7 @@ class HierNMTStack(HierNMTPreTrainedModel):
         super().__init__(config)
         self.embed_tokens = self.token_embedding(vocab_size)
         self.embed_scale = math.sqrt(config.d_model) if config.scale_embedding else 1.0
-        self.embed_positions = POSITION_ENCODINGS[config.position_encoding](config)
+        self.embed_positions = POSITION_ENCODING_CLASSES[config.position_encoding](config)
         self.layers = nn.ModuleList([layer_class(config, index) for index in range(num_layers)])
         self.layer_norm = nn.LayerNorm(config.d_model) if config.normalize_before else nn.Identity()
         self.gradient_checkpointing = False
@@ -159,7 +159,7 @@ class HierNMTEncoder(HierNMTStack):
         encodes_once = config.sentence_encoder_sharing == "model"
         reads_shared = encodes_once and (config.encoder_reads_encodings or config.decoder_reads_source_encodings)
         self.reads_encodings = reads_shared or config.encoder_reads_encodings
-        self.sentence_encoder = SENTENCE_ENCODERS[config.sentence_encoder](config) if reads_shared else None
+        self.sentence_encoder = SENTENCE_ENCODER_CLASSES[config.sentence_encoder](config) if reads_shared else None
         self.post_init()
 
     @merge_with_config_defaults
@@ -197,7 +197,7 @@ class HierNMTEncoder(HierNMTStack):
         structure = document_structure(self.config, input_ids, mask, sentence_ids, paragraph_ids)
 
         hidden_states = self.add_positions(inputs_embeds, structure)
-        plan = ENCODER_SELF_ATTENTIONS[self.config.encoder_self_attention].plan(
+        plan = ENCODER_SELF_ATTENTION_CLASSES[self.config.encoder_self_attention].plan(
             AttentionInputs(
                 self.config, inputs_embeds, mask if attention_mask is None else attention_mask, structure, structure
             )
@@ -342,7 +342,7 @@ class HierNMTDecoder(HierNMTStack):
         if attention_mask is None and keys is not None:
             attention_mask = keys.sentence_ids > 0
         target_cache = None if cache is None else cache.self_attention_cache
-        return DECODER_SELF_ATTENTIONS[self.config.decoder_self_attention].plan(
+        return DECODER_SELF_ATTENTION_CLASSES[self.config.decoder_self_attention].plan(
             AttentionInputs(
                 self.config, inputs_embeds, attention_mask, queries, keys, is_causal=True, cache=target_cache
             )
@@ -358,7 +358,7 @@ class HierNMTDecoder(HierNMTStack):
         cache: EncoderDecoderCache | None,
     ) -> Any:
         """The plan of the cross-attention, whose keys are the source tokens."""
-        return CROSS_ATTENTIONS[self.config.cross_attention].plan(
+        return CROSS_ATTENTION_CLASSES[self.config.cross_attention].plan(
             AttentionInputs(
                 self.config,
                 inputs_embeds,

@@ -16,7 +16,7 @@ from .conditional_attention import SentenceContextAttention
 from .document_structure import Sentences
 from .library_internals import GradientCheckpointingLayer
 from .multi_head_attention import DocumentAttention, MultiHeadAttention
-from .transformer_layers import DECODER_SELF_ATTENTIONS, ENCODER_SELF_ATTENTIONS, FeedForward, Residual
+from .transformer_layers import DECODER_SELF_ATTENTION_CLASSES, ENCODER_SELF_ATTENTION_CLASSES, FeedForward, Residual
 
 # A `HANConfig`, which has the fields that the parts of `hier_nmt` read of their own configuration.
 Config = Any
@@ -67,7 +67,7 @@ class HANEncoderLayer(GradientCheckpointingLayer):
 
     def __init__(self, config: Config, layer_idx: int):
         super().__init__()
-        attention = ENCODER_SELF_ATTENTIONS[config.encoder_self_attention]
+        attention = ENCODER_SELF_ATTENTION_CLASSES[config.encoder_self_attention]
         self.attention = TokensAndSummaries(config, attention, config.encoder_attention_heads, layer_idx)
         self.feed_forward = FeedForward(config, config.encoder_ffn_dim)
         self.feed_forward_residual = Residual(config)
@@ -100,7 +100,7 @@ class HANDecoderLayer(GradientCheckpointingLayer):
         super().__init__()
         self.layer_idx = layer_idx
         num_heads = config.decoder_attention_heads
-        attention = DECODER_SELF_ATTENTIONS[config.decoder_self_attention]
+        attention = DECODER_SELF_ATTENTION_CLASSES[config.decoder_self_attention]
         self.attention = TokensAndSummaries(config, attention, num_heads, layer_idx, is_causal=True)
         self.encoder_attn = DocumentAttention(config, num_heads, config.d_model // num_heads, layer_idx)
         self.encoder_attn_residual = Residual(config)

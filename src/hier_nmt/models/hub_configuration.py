@@ -18,14 +18,13 @@ import transformers
 from huggingface_hub.dataclasses import strict
 
 from .compatibility import OLDEST_TRANSFORMERS
-from .pipeline_document_translation import DocumentTranslationPipeline
 
 # Whether this file was loaded from a checkpoint, and not from the installed package.
 _IS_UPLOADED = __name__.startswith("transformers_modules.")
 # One task only: where there are two, `pipeline(model=...)` cannot choose.
 _CUSTOM_PIPELINES: dict[str, Any] = {
     "translation": {
-        "impl": f"{DocumentTranslationPipeline.__module__.rpartition('.')[2]}.{DocumentTranslationPipeline.__name__}",
+        "impl": "pipeline_document_translation.DocumentTranslationPipeline",
         "pt": ["AutoModelForSeq2SeqLM"],
         "type": "text",
     }

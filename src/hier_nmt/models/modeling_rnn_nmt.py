@@ -19,12 +19,12 @@ from transformers.modeling_outputs import (
     Seq2SeqModelOutput,
 )
 
-from .additive_attention import ATTENTIONS, SourceStates
+from .additive_attention import ATTENTION_CLASSES, SourceStates
 from .configuration_rnn_nmt import RNNNMTConfig
 from .cross_entropy import mean_cross_entropy
 from .library_internals import CACHE_NAME, MakesItsOwnCache, can_return_tuple, named_cache, one_cache
 from .recurrent_cache import DecoderState, RecurrentCache
-from .recurrent_layers import RNN_TYPES, last_states, recurrent_layers, run_over_tokens, take_step
+from .recurrent_layers import RNN_CLASSES, last_states, recurrent_layers, run_over_tokens, take_step
 from .safetensors_model import SafetensorsModel
 from .target_generation import TargetGenerationMixin
 from .target_labels import shift_tokens_right
@@ -191,8 +191,8 @@ class RNNNMTDecoder(RNNNMTPreTrainedModel):
         super().__init__(config)
         width, embedding_size = config.hidden_size, config.embedding_size
         self.embed_tokens = nn.Embedding(config.target_vocab_size, embedding_size, config.pad_token_id)
-        self.attention = ATTENTIONS[config.attention](config)
-        step = RNN_TYPES[config.rnn_type].step
+        self.attention = ATTENTION_CLASSES[config.attention](config)
+        step = RNN_CLASSES[config.rnn_type].step
         fed = embedding_size if config.input_feeding else 0
         sizes = [embedding_size + width + fed, *[width] * (config.decoder_layers - 1)]
         self.layers = nn.ModuleList([step(size, width) for size in sizes])

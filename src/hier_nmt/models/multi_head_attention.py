@@ -6,7 +6,7 @@ Dimensions: B batch, S source tokens, N sentences, Q query length, K key length,
 """
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import nn
@@ -14,13 +14,11 @@ from transformers.cache_utils import EncoderDecoderCache
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 from .attention_plan import UNKNOWN_SENTENCES, AttentionInputs, SelectionPlan, dense_mask, sentence_mask
+from .configuration_hier_nmt import HierNMTConfig
 from .gathered_attention import gathered_attention
 from .library_internals import configured_attention
 from .linear import Linear
 from .selected_attention import attend_selected_sentences, attend_selected_sentences_reference, is_grouped
-
-if TYPE_CHECKING:
-    from .configuration_hier_nmt import HierNMTConfig
 
 
 def eager_attention_forward(
@@ -69,16 +67,9 @@ class MultiHeadAttention(nn.Module):
         head_dim: E.
         layer_idx: index of the layer, for the cache.
         is_causal: decoder self-attention.
-
-    Attributes:
-        reads_sentences: whether the plan depends on sentence numbers.
-        reads_sentence_encodings: whether sentences are chosen by their encodings.
     """
 
-    reads_sentences = True
-    reads_sentence_encodings = False
-
-    def __init__(self, config: "HierNMTConfig", num_heads: int, head_dim: int, layer_idx: int, is_causal: bool = False):
+    def __init__(self, config: HierNMTConfig, num_heads: int, head_dim: int, layer_idx: int, is_causal: bool = False):
         super().__init__()
         self.config = config
         self.num_heads = num_heads
@@ -184,8 +175,6 @@ class MultiHeadAttention(nn.Module):
 
 class DocumentAttention(MultiHeadAttention):
     """A token sees every token of the document (before itself, in decoder self-attention)."""
-
-    reads_sentences = False
 
     @classmethod
     def plan(cls, inputs: AttentionInputs) -> Any:

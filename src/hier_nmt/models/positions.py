@@ -6,15 +6,12 @@ Dimensions: B batch, S tokens, D model width.
 """
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 from torch import nn
 
+from .configuration_hier_nmt import HierNMTConfig
 from .document_structure import DocumentStructure
-
-if TYPE_CHECKING:
-    from .configuration_hier_nmt import HierNMTConfig
 
 
 def sinusoidal_encoding(positions: torch.Tensor, d_model: int) -> torch.Tensor:
@@ -82,7 +79,7 @@ class SequentialPositions(nn.Module):
     """The ordinary absolute position in the window, with an optional segment embedding of the sentence index
     (Lupo et al. 2022, section 4.6.2)."""
 
-    def __init__(self, config: "HierNMTConfig"):
+    def __init__(self, config: HierNMTConfig):
         super().__init__()
         self.tokens = position_vectors(
             config.position_embedding_type, "token", config.max_position_embeddings, config.d_model
@@ -96,11 +93,6 @@ class SequentialPositions(nn.Module):
                 config.d_model,
                 config.sentence_position_clamp,
             )
-
-    @classmethod
-    def reads_sentences(cls, config: "HierNMTConfig") -> bool:
-        """Whether encodings depend on sentence numbers."""
-        return config.segment_embedding != "none"
 
     def token_positions(self, structure: DocumentStructure) -> torch.Tensor:
         """The position [B, S] under which each token is looked up."""
@@ -117,14 +109,9 @@ class SequentialPositions(nn.Module):
 class SegmentShiftedPositions(SequentialPositions):
     """Positions t + k * shift, k the index of the sentence in the window from 0 (Lupo et al. 2022, section 3.2)."""
 
-    def __init__(self, config: "HierNMTConfig"):
+    def __init__(self, config: HierNMTConfig):
         super().__init__(config)
         self.segment_shift = config.segment_shift
-
-    @classmethod
-    def reads_sentences(cls, config: "HierNMTConfig") -> bool:
-        """Whether encodings depend on sentence numbers."""
-        return config.segment_shift > 0 or super().reads_sentences(config)
 
     def token_positions(self, structure: DocumentStructure) -> torch.Tensor:
         """Shifted positions [B, S]; the first sentence of a window is not shifted."""
@@ -134,7 +121,7 @@ class SegmentShiftedPositions(SequentialPositions):
 class MultiLevelPositions(nn.Module):
     """Sum of one learned vector per structural level (Trankova et al. 2024, section 1.2: PE(token, sentence, ...))."""
 
-    def __init__(self, config: "HierNMTConfig"):
+    def __init__(self, config: HierNMTConfig):
         super().__init__()
         sizes = {
             "token": config.max_position_embeddings,
@@ -150,11 +137,6 @@ class MultiLevelPositions(nn.Module):
                 for level in config.structure_levels
             }
         )
-
-    @classmethod
-    def reads_sentences(cls, config: "HierNMTConfig") -> bool:
-        """Whether encodings depend on sentence numbers."""
-        return config.structure_levels != ["token"] or config.token_position_origin == "sentence"
 
     def level_positions(self, structure: DocumentStructure, level: str) -> torch.Tensor:
         """Positions [B, S] of the tokens on one level, from 0."""
@@ -172,40 +154,8 @@ class MultiLevelPositions(nn.Module):
         return torch.stack(vectors).sum(0)
 
 
-POSITION_ENCODINGS: dict[str, type[SequentialPositions] | type[MultiLevelPositions]] = {
+POSITION_ENCODING_CLASSES: dict[str, type[SequentialPositions] | type[MultiLevelPositions]] = {
     "sequential": SequentialPositions,
     "segment_shifted": SegmentShiftedPositions,
     "multi_level": MultiLevelPositions,
 }
-
-
-class PositionLimits(NamedTuple):
-    """What a window may have at most, because learned tables of positions end there; None: as many as it likes.
-
-    Attributes:
-        sentence_tokens: tokens of a sentence, its separator counted.
-        sentences: sentences.
-        paragraphs: paragraphs.
-    """
-
-    sentence_tokens: int | None = None
-    sentences: int | None = None
-    paragraphs: int | None = None
-
-
-def position_limits(config: Any) -> PositionLimits:
-    """The limits of a configuration; of a model of another family none are known."""
-    encoding = getattr(config, "position_encoding", None)
-    if encoding not in POSITION_ENCODINGS:
-        return PositionLimits()
-    if encoding != "multi_level":
-        is_limited = config.segment_embedding == "learned" and not config.sentence_position_clamp
-        return PositionLimits(sentences=config.max_sentence_positions if is_limited else None)
-    levels = config.structure_levels
-    limited = [] if config.sentence_position_clamp else levels
-    restarts = "token" in levels and config.token_position_origin == "sentence"
-    return PositionLimits(
-        config.max_position_embeddings if restarts else None,
-        config.max_sentence_positions if "sentence" in limited else None,
-        config.max_paragraph_positions if "paragraph" in limited else None,
-    )

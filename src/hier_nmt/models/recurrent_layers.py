@@ -44,7 +44,7 @@ class RNNType(NamedTuple):
     step: type[LSTMStep] | type[GRUStep]
 
 
-RNN_TYPES: dict[str, RNNType] = {"lstm": RNNType(nn.LSTM, LSTMStep), "gru": RNNType(nn.GRU, GRUStep)}
+RNN_CLASSES: dict[str, RNNType] = {"lstm": RNNType(nn.LSTM, LSTMStep), "gru": RNNType(nn.GRU, GRUStep)}
 
 
 def run_over_tokens(rnn: nn.Module, inputs: torch.Tensor, is_token: torch.Tensor) -> torch.Tensor:
@@ -119,7 +119,7 @@ def recurrent_layers(
     """Layers over sentences, the first for inputs [B, S, input_size], all with outputs [B, S, D].
 
     Args:
-        rnn_type: a name in `RNN_TYPES`.
+        rnn_type: a name in `RNN_CLASSES`.
         input_size: width of what the first layer reads.
         hidden_size: D.
         num_layers: how many.
@@ -127,5 +127,5 @@ def recurrent_layers(
     """
     units = hidden_size // 2 if bidirectional else hidden_size
     sizes = [input_size, *[hidden_size] * (num_layers - 1)]
-    layer = RNN_TYPES[rnn_type].layer
+    layer = RNN_CLASSES[rnn_type].layer
     return nn.ModuleList([layer(size, units, batch_first=True, bidirectional=bidirectional) for size in sizes])

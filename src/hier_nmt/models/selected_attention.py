@@ -9,12 +9,11 @@ import torch
 from torch.nn import functional
 
 from .compiled_form import compiled_form
+from .configuration_choices import ATTENTION_KERNELS
 from .grouped_attention import grouped_attention
 from .precision import full_precision, outside_autocast
 from .sentence_blocks import SentenceWords, find_words
 
-PYTORCH_KERNELS = ("auto", "reference", "grouped")
-ATTENTION_KERNELS = (*PYTORCH_KERNELS, "triton")
 # Grouping begins to pay between 400 and 600 keys (sentences of 25 words, two CPU cores).
 MIN_GROUPED_KEYS = 448
 # Added to the logits of what is not read. Finite, because the sum of products with zeros is to stay a number.

@@ -5,17 +5,13 @@
 Dimensions: B batch, S tokens, N sentences, H pooling heads, E their width, D model width, M pairs of tree nodes.
 """
 
-from typing import TYPE_CHECKING
-
 import torch
 from torch import nn
 from torch.nn import functional
 
+from .configuration_hier_nmt import HierNMTConfig
 from .document_structure import Sentences
 from .linear import Linear
-
-if TYPE_CHECKING:
-    from .configuration_hier_nmt import HierNMTConfig
 
 
 def source2token(
@@ -94,7 +90,7 @@ def weights_in_sentence(logits: torch.Tensor, places: torch.Tensor, num_places: 
 class SentenceEncoder(nn.Module):
     """Source2token pooling with its learned query and projections (Trankova et al. 2024, eq. 2)."""
 
-    def __init__(self, config: "HierNMTConfig"):
+    def __init__(self, config: HierNMTConfig):
         super().__init__()
         num_heads = config.sentence_encoder_heads
         self.query = nn.Parameter(torch.empty(num_heads, config.d_model // num_heads))
@@ -103,7 +99,7 @@ class SentenceEncoder(nn.Module):
         self.out_proj = Linear(config.d_model, config.d_model, bias=False)
 
     @classmethod
-    def units(cls, config: "HierNMTConfig", sentence_ids: torch.Tensor) -> Sentences:
+    def units(cls, config: HierNMTConfig, sentence_ids: torch.Tensor) -> Sentences:
         """What is encoded of documents with the numbers `sentence_ids` [B, S]: their sentences."""
         return Sentences.from_ids(sentence_ids)
 

@@ -6,7 +6,7 @@ Dimensions: B batch, S source tokens, T target tokens, N sentences, Q query leng
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import nn
@@ -24,6 +24,7 @@ from .conditional_attention import (
     SentenceContextAttention,
     SentencePooling,
 )
+from .configuration_hier_nmt import HierNMTConfig
 from .convolutional_summaries import ConvolutionalSummaries
 from .document_structure import Sentences
 from .library_internals import GradientCheckpointingLayer
@@ -31,45 +32,41 @@ from .linear import Linear
 from .multi_head_attention import DocumentAttention, MultiHeadAttention, SentenceAttention
 from .sentence_encoder import SentenceEncoder
 
-if TYPE_CHECKING:
-    from .configuration_hier_nmt import HierNMTConfig
-
-ENCODER_SELF_ATTENTIONS: dict[str, type[MultiHeadAttention]] = {
+ENCODER_SELF_ATTENTION_CLASSES: dict[str, type[MultiHeadAttention]] = {
     "document": DocumentAttention,
     "sentence": SentenceAttention,
     "conditional": ConditionalAttention,
     "hierarchical": HierarchicalAttention,
     "big_bird": BigBirdAttention,
 }
-# Nodes of a tree over the target would span sentences that are not written yet.
-DECODER_SELF_ATTENTIONS: dict[str, type[MultiHeadAttention]] = {
+DECODER_SELF_ATTENTION_CLASSES: dict[str, type[MultiHeadAttention]] = {
     "document": DocumentAttention,
     "sentence": SentenceAttention,
     "conditional": CausalConditionalAttention,
     "big_bird": BigBirdAttention,
 }
-CROSS_ATTENTIONS: dict[str, type[MultiHeadAttention]] = {
+CROSS_ATTENTION_CLASSES: dict[str, type[MultiHeadAttention]] = {
     "document": DocumentAttention,
     "sentence": SentenceAttention,
     "conditional": ConditionalCrossAttention,
     "hierarchical": HierarchicalCrossAttention,
 }
 # What makes the vectors that context blocks read; other slots choose among sentences, which only the first encodes.
-SENTENCE_ENCODERS: dict[str, type[SentenceEncoder] | type[ConvolutionalSummaries]] = {
+SENTENCE_ENCODER_CLASSES: dict[str, type[SentenceEncoder] | type[ConvolutionalSummaries]] = {
     "source2token": SentenceEncoder,
     "conv": ConvolutionalSummaries,
 }
 
 
-def sentence_units(config: "HierNMTConfig", sentence_ids: torch.Tensor) -> Sentences:
+def sentence_units(config: HierNMTConfig, sentence_ids: torch.Tensor) -> Sentences:
     """What the configured sentence encoder encodes of documents with the numbers `sentence_ids` [B, S]."""
-    return SENTENCE_ENCODERS[config.sentence_encoder].units(config, sentence_ids)
+    return SENTENCE_ENCODER_CLASSES[config.sentence_encoder].units(config, sentence_ids)
 
 
 class FeedForward(nn.Module):
     """Position-wise feed-forward block (Vaswani et al. 2017, section 3.3)."""
 
-    def __init__(self, config: "HierNMTConfig", ffn_dim: int):
+    def __init__(self, config: HierNMTConfig, ffn_dim: int):
         super().__init__()
         self.fc1 = Linear(config.d_model, ffn_dim)
         self.fc2 = Linear(ffn_dim, config.d_model)
@@ -86,7 +83,7 @@ class FeedForward(nn.Module):
 class Residual(nn.Module):
     """Residual connection with layer norm, in front of the block (`normalize_before`) or behind it, and dropout."""
 
-    def __init__(self, config: "HierNMTConfig"):
+    def __init__(self, config: HierNMTConfig):
         super().__init__()
         self.layer_norm = nn.LayerNorm(config.d_model)
         self.normalize_before = config.normalize_before
@@ -117,7 +114,7 @@ class SentenceReadingLayer(GradientCheckpointingLayer):
         num_heads: H, sentence heads included.
     """
 
-    def __init__(self, config: "HierNMTConfig", num_heads: int):
+    def __init__(self, config: HierNMTConfig, num_heads: int):
         super().__init__()
         self.head_dim = config.d_model // num_heads
         self.num_token_heads = num_heads - config.num_context_heads
@@ -146,13 +143,13 @@ class SentenceReadingLayer(GradientCheckpointingLayer):
 class HierNMTEncoderLayer(SentenceReadingLayer):
     """Self-attention of the configured kind, the context block if there is one, then the feed-forward block."""
 
-    def __init__(self, config: "HierNMTConfig", layer_idx: int):
+    def __init__(self, config: HierNMTConfig, layer_idx: int):
         super().__init__(config, config.encoder_attention_heads)
-        attention = ENCODER_SELF_ATTENTIONS[config.encoder_self_attention]
+        attention = ENCODER_SELF_ATTENTION_CLASSES[config.encoder_self_attention]
         self.self_attn = attention(config, self.num_token_heads, self.head_dim, layer_idx)
         self.self_attn_residual = Residual(config)
         encodes = config.encoder_reads_encodings and config.sentence_encoder_sharing == "layer"
-        self.sentence_encoder = SENTENCE_ENCODERS[config.sentence_encoder](config) if encodes else None
+        self.sentence_encoder = SENTENCE_ENCODER_CLASSES[config.sentence_encoder](config) if encodes else None
         self.feed_forward = FeedForward(config, config.encoder_ffn_dim)
         self.feed_forward_residual = Residual(config)
 
@@ -189,11 +186,11 @@ class HierNMTDecoderLayer(SentenceReadingLayer):
     """Causal self-attention and cross-attention of the configured kinds, the context block if there is one (it reads
     source sentences), then the feed-forward block."""
 
-    def __init__(self, config: "HierNMTConfig", layer_idx: int):
+    def __init__(self, config: HierNMTConfig, layer_idx: int):
         super().__init__(config, config.decoder_attention_heads)
         self.layer_idx = layer_idx
-        self_attention = DECODER_SELF_ATTENTIONS[config.decoder_self_attention]
-        cross_attention = CROSS_ATTENTIONS[config.cross_attention]
+        self_attention = DECODER_SELF_ATTENTION_CLASSES[config.decoder_self_attention]
+        cross_attention = CROSS_ATTENTION_CLASSES[config.cross_attention]
         num_heads = config.decoder_attention_heads
         self.self_attn = self_attention(config, num_heads, self.head_dim, layer_idx, is_causal=True)
         self.self_attn_residual = Residual(config)
@@ -204,7 +201,7 @@ class HierNMTDecoderLayer(SentenceReadingLayer):
             SentenceEncoder(config) if own_encoders and config.decoder_reads_target_encodings else None
         )
         encodes = own_encoders and config.decoder_reads_source_encodings
-        self.source_sentence_encoder = SENTENCE_ENCODERS[config.sentence_encoder](config) if encodes else None
+        self.source_sentence_encoder = SENTENCE_ENCODER_CLASSES[config.sentence_encoder](config) if encodes else None
         self.feed_forward = FeedForward(config, config.decoder_ffn_dim)
         self.feed_forward_residual = Residual(config)
 

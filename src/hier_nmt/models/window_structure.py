@@ -7,22 +7,19 @@ included), D model width.
 """
 
 from collections.abc import Collection
-from typing import TYPE_CHECKING
 
 import torch
 from torch import nn
 from transformers.cache_utils import Cache
 from transformers.modeling_outputs import BaseModelOutput
 
+from .configuration_hier_nmt import HierNMTConfig
 from .document_structure import (
     DocumentStructure,
     continue_sentence_ids,
     sentence_ids_from_tokens,
     separator_positions,
 )
-
-if TYPE_CHECKING:
-    from .configuration_hier_nmt import HierNMTConfig
 
 
 def check_structure_ids(name: str, structure_ids: torch.Tensor | None, states: torch.Tensor) -> None:
@@ -39,7 +36,7 @@ def check_structure_ids(name: str, structure_ids: torch.Tensor | None, states: t
 
 
 def token_mask(
-    config: "HierNMTConfig",
+    config: HierNMTConfig,
     input_ids: torch.Tensor | None,
     inputs_embeds: torch.Tensor,
     attention_mask: torch.Tensor | None = None,
@@ -71,7 +68,7 @@ def token_mask(
 
 
 def document_structure(
-    config: "HierNMTConfig",
+    config: HierNMTConfig,
     input_ids: torch.Tensor | None,
     attention_mask: torch.Tensor,
     sentence_ids: torch.Tensor | None = None,
@@ -106,7 +103,7 @@ def document_structure(
 
 
 def source_structure(
-    config: "HierNMTConfig",
+    config: HierNMTConfig,
     encoder_outputs: BaseModelOutput,
     input_ids: torch.Tensor | None,
     attention_mask: torch.Tensor | None,
@@ -124,7 +121,7 @@ def source_structure(
 
 
 def target_structure(
-    config: "HierNMTConfig",
+    config: HierNMTConfig,
     input_ids: torch.Tensor | None,
     inputs_embeds: torch.Tensor,
     attention_mask: torch.Tensor | None,
@@ -204,7 +201,7 @@ def without_padding_behind(
 
 
 def written_sentences(
-    config: "HierNMTConfig", queries: DocumentStructure, input_ids: torch.Tensor | None
+    config: HierNMTConfig, queries: DocumentStructure, input_ids: torch.Tensor | None
 ) -> DocumentStructure:
     """The Q newest target tokens under the numbers of the sentences they write: those of the tokens behind them.
 

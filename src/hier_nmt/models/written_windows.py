@@ -12,7 +12,7 @@ import torch
 from transformers import LogitsProcessor, StoppingCriteria
 
 from .document_structure import separator_positions
-from .positions import PositionLimits
+from .position_limits import PositionLimits
 
 NO_LIMITS = PositionLimits()
 # Of the one token that a row which is lost to its beam search may still take; as low as Transformers has it.

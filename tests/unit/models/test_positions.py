@@ -8,13 +8,13 @@ from tiny_models import tiny_config
 from transformers import MarianConfig
 
 from hier_nmt.models.document_structure import DocumentStructure
+from hier_nmt.models.position_limits import position_limits
 from hier_nmt.models.positions import (
-    POSITION_ENCODINGS,
+    POSITION_ENCODING_CLASSES,
     MultiLevelPositions,
     PositionTable,
     SegmentShiftedPositions,
     SequentialPositions,
-    position_limits,
     sinusoidal_encoding,
 )
 
@@ -151,7 +151,7 @@ def test_multi_level_has_a_table_for_each_configured_level_only():
 )
 def test_beyond_a_learned_table_is_an_error_naming_level_position_and_size(changes, sentence_ids, message):
     config = tiny_config(**changes)
-    encoding = POSITION_ENCODINGS[config.position_encoding](config)
+    encoding = POSITION_ENCODING_CLASSES[config.position_encoding](config)
     encoding(structure(sentence_ids[:-2]))
     with pytest.raises(ValueError, match=message):
         encoding(structure(sentence_ids))
@@ -160,12 +160,12 @@ def test_beyond_a_learned_table_is_an_error_naming_level_position_and_size(chang
 @pytest.mark.parametrize("changes", [{"position_encoding": "multi_level"}, {"segment_embedding": "learned"}])
 def test_sentences_beyond_the_table_share_its_last_position_when_asked(changes):
     config = tiny_config(**changes, max_sentence_positions=2, max_paragraph_positions=2, sentence_position_clamp=True)
-    encoding = POSITION_ENCODINGS[config.position_encoding](config)
+    encoding = POSITION_ENCODING_CLASSES[config.position_encoding](config)
     third, second = encoding(structure([1, 2, 3])), encoding(structure([1, 2, 2]))
     torch.testing.assert_close(third, second)
     tokens = tiny_config(position_encoding="multi_level", max_position_embeddings=2, sentence_position_clamp=True)
     with pytest.raises(ValueError, match="token position 2"):
-        POSITION_ENCODINGS["multi_level"](tokens)(structure([1, 2, 3]))
+        POSITION_ENCODING_CLASSES["multi_level"](tokens)(structure([1, 2, 3]))
 
 
 def test_a_table_accepts_its_last_position_and_no_positions():

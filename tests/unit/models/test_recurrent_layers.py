@@ -4,11 +4,11 @@ import pytest
 import torch
 from torch import nn
 
-from hier_nmt.models.recurrent_layers import RNN_TYPES, last_states, recurrent_layers, run_over_tokens, take_step
+from hier_nmt.models.recurrent_layers import RNN_CLASSES, last_states, recurrent_layers, run_over_tokens, take_step
 
 # All, a hole in the middle and padding on both sides, padding on the right, on the left, a single token.
 IS_TOKEN = torch.tensor([[1, 1, 1, 1, 1], [0, 1, 0, 1, 0], [1, 1, 1, 0, 0], [0, 0, 1, 1, 1], [0, 0, 0, 1, 0]]).bool()
-every_type = pytest.mark.parametrize("rnn_type", RNN_TYPES)
+every_type = pytest.mark.parametrize("rnn_type", RNN_CLASSES)
 every_direction = pytest.mark.parametrize("bidirectional", [False, True], ids=["one way", "both ways"])
 
 
@@ -60,7 +60,7 @@ def test_the_last_states_are_those_that_torch_ends_with(rnn_type, bidirectional)
 @every_type
 def test_steps_through_two_layers_equal_torch_over_the_whole_sentence(rnn_type) -> None:
     torch.manual_seed(4)
-    kind = RNN_TYPES[rnn_type]
+    kind = RNN_CLASSES[rnn_type]
     whole = kind.layer(3, 4, num_layers=2, batch_first=True).double()
     cells = nn.ModuleList([kind.step(3, 4), kind.step(4, 4)]).double()
     for index, cell in enumerate(cells):
@@ -77,7 +77,7 @@ def test_steps_through_two_layers_equal_torch_over_the_whole_sentence(rnn_type) 
 
 @every_type
 def test_a_row_that_does_not_go_on_keeps_every_state(rnn_type) -> None:
-    kind = RNN_TYPES[rnn_type]
+    kind = RNN_CLASSES[rnn_type]
     cells = nn.ModuleList([kind.step(3, 4), kind.step(4, 4)])
     state = tuple(tuple(torch.randn(2, 4) for _ in range(kind.step.num_states)) for _ in cells)
     after = take_step(cells, torch.randn(2, 3), state, torch.tensor([[False], [True]]), dropout=0.0)
@@ -88,7 +88,7 @@ def test_a_row_that_does_not_go_on_keeps_every_state(rnn_type) -> None:
 
 
 def test_dropout_lies_between_layers_only() -> None:
-    kind = RNN_TYPES["gru"]
+    kind = RNN_CLASSES["gru"]
     cells = nn.ModuleList([kind.step(3, 40), kind.step(40, 40)])
     state = ((torch.zeros(1, 40),), (torch.zeros(1, 40),))
     inputs, goes_on = torch.randn(1, 3), torch.ones(1, 1).bool()

@@ -11,8 +11,8 @@ from largest_tensor import LargestTensor
 from references import selected_attention_reference
 
 from hier_nmt.models import grouped_attention, selected_attention, sentence_blocks
+from hier_nmt.models.configuration_choices import PYTORCH_KERNELS
 from hier_nmt.models.selected_attention import (
-    PYTORCH_KERNELS,
     attend_selected_sentences,
     attend_selected_sentences_reference,
     is_grouped,

@@ -7,11 +7,24 @@ import torch
 from tiny_models import tiny_config
 from torch import nn
 
-from hier_nmt.models.multi_head_attention import MultiHeadAttention
-from hier_nmt.models.transformer_layers import (
+from hier_nmt.models.additive_attention import ATTENTION_CLASSES
+from hier_nmt.models.configuration_choices import (
     CROSS_ATTENTIONS,
     DECODER_SELF_ATTENTIONS,
     ENCODER_SELF_ATTENTIONS,
+    POSITION_ENCODINGS,
+    RNN_ATTENTIONS,
+    RNN_TYPES,
+    SENTENCE_ENCODERS,
+)
+from hier_nmt.models.multi_head_attention import MultiHeadAttention
+from hier_nmt.models.positions import POSITION_ENCODING_CLASSES
+from hier_nmt.models.recurrent_layers import RNN_CLASSES
+from hier_nmt.models.transformer_layers import (
+    CROSS_ATTENTION_CLASSES,
+    DECODER_SELF_ATTENTION_CLASSES,
+    ENCODER_SELF_ATTENTION_CLASSES,
+    SENTENCE_ENCODER_CLASSES,
     FeedForward,
     HierNMTDecoderLayer,
     HierNMTEncoderLayer,
@@ -54,21 +67,37 @@ def test_dropout_works_in_training_only():
     block = FeedForward(config, 8)
     assert not torch.equal(block(ones), block(ones))
     assert torch.equal(block.eval()(ones), block(ones))
-    module = ENCODER_SELF_ATTENTIONS["document"](config, 2, 8, 0)
+    module = ENCODER_SELF_ATTENTION_CLASSES["document"](config, 2, 8, 0)
     assert not torch.equal(module(ones[:, :5], None)[0], module(ones[:, :5], None)[0])
     module.eval()
     assert torch.equal(module(ones[:, :5], None)[0], module(ones[:, :5], None)[0])
 
 
-@pytest.mark.parametrize("table", [ENCODER_SELF_ATTENTIONS, DECODER_SELF_ATTENTIONS, CROSS_ATTENTIONS])
-def test_every_row_of_the_tables_answers_the_same_call(table):
+SLOTS = {
+    "encoder_self_attention": (ENCODER_SELF_ATTENTIONS, ENCODER_SELF_ATTENTION_CLASSES),
+    "decoder_self_attention": (DECODER_SELF_ATTENTIONS, DECODER_SELF_ATTENTION_CLASSES),
+    "cross_attention": (CROSS_ATTENTIONS, CROSS_ATTENTION_CLASSES),
+}
+
+
+@pytest.mark.parametrize("slot", SLOTS)
+def test_every_row_of_the_tables_answers_the_same_call(slot):
+    choices, classes = SLOTS[slot]
+    assert list(choices) == list(classes)
     dense = {f"{map}_proj.{part}" for map in ["q", "k", "v", "out"] for part in ("weight", "bias")}
-    for name, module_class in table.items():
+    for name, module_class in classes.items():
         module = module_class(tiny_config(), 2, 8, 0)
         assert isinstance(module, MultiHeadAttention)
         assert isinstance(module.q_proj, nn.Linear)
         own = {name for name, _ in module.named_parameters()} - dense
-        assert bool(own) == (name in ("conditional", "hierarchical")) == module.reads_sentence_encodings
+        assert bool(own) == (name in ("conditional", "hierarchical")) == choices[name].reads_sentence_encodings
+
+
+def test_every_other_choice_has_its_class():
+    assert set(SENTENCE_ENCODER_CLASSES) == set(SENTENCE_ENCODERS)
+    assert set(POSITION_ENCODING_CLASSES) == set(POSITION_ENCODINGS)
+    assert set(RNN_CLASSES) == set(RNN_TYPES)
+    assert set(ATTENTION_CLASSES) == set(RNN_ATTENTIONS)
 
 
 def test_sentence_heads_take_the_place_of_heads_that_read_tokens():

@@ -8,7 +8,7 @@ import pytest
 import torch
 from tiny_models import BOS, EOS, NUM_TOKENS, PAD, PAR, SEP
 
-from hier_nmt.models.positions import PositionLimits
+from hier_nmt.models.position_limits import PositionLimits
 from hier_nmt.models.written_windows import ExpectedWindow, WindowFollower, WithinPositions, count_written
 
 SEPARATORS = (SEP, PAR)

@@ -1,0 +1,39 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What a window may have at most under a configuration's position encoding."""
+
+from typing import Any, NamedTuple
+
+from .configuration_choices import POSITION_ENCODINGS
+
+
+class PositionLimits(NamedTuple):
+    """What a window may have at most, because learned tables of positions end there; None: as many as it likes.
+
+    Attributes:
+        sentence_tokens: tokens of a sentence, its separator counted.
+        sentences: sentences.
+        paragraphs: paragraphs.
+    """
+
+    sentence_tokens: int | None = None
+    sentences: int | None = None
+    paragraphs: int | None = None
+
+
+def position_limits(config: Any) -> PositionLimits:
+    """The limits of a configuration; of a model of another family none are known."""
+    encoding = getattr(config, "position_encoding", None)
+    if encoding not in POSITION_ENCODINGS:
+        return PositionLimits()
+    if encoding != "multi_level":
+        is_limited = config.segment_embedding == "learned" and not config.sentence_position_clamp
+        return PositionLimits(sentences=config.max_sentence_positions if is_limited else None)
+    levels = config.structure_levels
+    limited = [] if config.sentence_position_clamp else levels
+    restarts = "token" in levels and config.token_position_origin == "sentence"
+    return PositionLimits(
+        config.max_position_embeddings if restarts else None,
+        config.max_sentence_positions if "sentence" in limited else None,
+        config.max_paragraph_positions if "paragraph" in limited else None,
+    )
