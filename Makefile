@@ -2,6 +2,7 @@
 # test-newest: .venv-newest).
 #   PYTHON           the interpreter that makes .venv                                   make test PYTHON=python3.12
 #   FILE, MODEL      what `make translate` reads, and with which checkpoint             make translate FILE=my.txt
+#   FOLDER           where `make checkpoint-folder` writes        make checkpoint-folder FOLDER=my-model
 #   TORCH_INDEX_URL  a further package index for PyTorch. On Linux the default build of PyTorch brings several GB of
 #                    CUDA libraries; https://download.pytorch.org/whl/cpu has a small one without.
 
@@ -23,7 +24,7 @@ REQUIREMENTS := setup.cfg pyproject.toml
 PARALLEL := --numprocesses auto --maxprocesses 4 --dist loadfile
 
 .DEFAULT_GOAL := help
-.PHONY: help translate test lint types train-demo bench checkpoint-code fuzz test-hub test-triton test-slow
+.PHONY: help translate test lint types train-demo bench checkpoint-folder fuzz test-hub test-triton test-slow
 .PHONY: test-oldest test-newest test-newest-core test-transformers clean
 
 help:  ## list the targets
@@ -58,10 +59,9 @@ bench: $(DEV)  ## measure time and memory of attention and models (an hour or mo
 	.venv/bin/python benchmarks/big_bird.py --output runs/bench/big_bird.json --plot runs/bench/big_bird.png
 	.venv/bin/python benchmarks/model.py --output runs/bench/model.json --plot runs/bench/model.png
 
-# After every change of src/hier_nmt/models: so the folder needs nothing but Transformers. The tests compare the two.
-checkpoint-code: $(RUNTIME)  ## copy the models' code beside the shipped weights
-	.venv/bin/python -c "import hier_nmt, transformers; \
-		transformers.AutoConfig.from_pretrained('$(MODEL)').save_pretrained('$(MODEL)')"
+FOLDER ?= runs/hub/$(notdir $(MODEL))
+checkpoint-folder: $(RUNTIME)  ## write the shipped model with the code that runs it into FOLDER, which needs Transformers alone
+	.venv/bin/python training/push_to_hub.py $(MODEL) $(FOLDER) --write-only $(FOLDER)
 
 MINUTES ?= 10
 fuzz: $(DEV)  ## damage valid files at random and read them, MINUTES=10 for each kind of reader; findings in runs/fuzz
@@ -81,7 +81,7 @@ test-slow: $(DEV)  ## run the slow tests
 test-oldest: $(OLDEST)  ## run the tests with the oldest supported Transformers, in .venv-oldest
 	.venv-oldest/bin/python -m pytest $(PARALLEL)
 
-# The programs of the model cards, which need the checkpoint folder and Transformers alone.
+# The programs of the model cards, which need a folder with weights and code, and Transformers alone.
 CARD_PROGRAMS := tests/unit/test_cards.py -k programs_of_the_cards
 
 test-newest: $(NEWEST)  ## run the tests and the cards' programs with the newest release of everything, in .venv-newest

@@ -27,19 +27,19 @@ from transformers.models.bigbird_pegasus.modeling_bigbird_pegasus import (
 from transformers.models.led.modeling_led import LEDEncoderAttention
 from transformers.models.longt5.modeling_longt5 import LongT5LocalAttention, LongT5TransientGlobalAttention
 
+from hier_nmt.attention.attention_plan import SelectionPlan
+from hier_nmt.attention.conditional_attention import SentenceContextAttention
+from hier_nmt.attention.multi_head_attention import DocumentAttention
+from hier_nmt.attention.sentence_encoder import SentenceEncoder
+from hier_nmt.configuration.configuration_hier_nmt import HierNMTConfig
 from hier_nmt.kernels.compiled import compiler, use_compiled_attention
-from hier_nmt.models.attention_plan import SelectionPlan
-from hier_nmt.models.compiled_form import install_compiled_form
-from hier_nmt.models.conditional_attention import SentenceContextAttention
-from hier_nmt.models.configuration_hier_nmt import HierNMTConfig
-from hier_nmt.models.document_structure import Sentences
-from hier_nmt.models.multi_head_attention import DocumentAttention
-from hier_nmt.models.selected_attention import attend_selected_sentences
-from hier_nmt.models.sentence_blocks import find_words
-from hier_nmt.models.sentence_encoder import SentenceEncoder
-from hier_nmt.models.sentence_selection import select_by_relevance
-from hier_nmt.models.sentence_tree import traverse_tree
-from hier_nmt.models.transformer_layers import ENCODER_SELF_ATTENTION_CLASSES
+from hier_nmt.models.hier_nmt.transformer_layers import ENCODER_SELF_ATTENTION_CLASSES
+from hier_nmt.ops.compiled_form import install_compiled_form
+from hier_nmt.ops.document_structure import Sentences
+from hier_nmt.ops.selected_attention import attend_selected_sentences
+from hier_nmt.ops.sentence_blocks import find_words
+from hier_nmt.ops.sentence_selection import select_by_relevance
+from hier_nmt.ops.sentence_tree import traverse_tree
 
 D_MODEL, NUM_HEADS = 512, 8
 HEAD_DIM = D_MODEL // NUM_HEADS

@@ -55,11 +55,11 @@ from measurement import (
 )
 from torch import nn
 
-from hier_nmt.models.attention_plan import AttentionInputs
-from hier_nmt.models.big_bird_attention import BigBirdAttention
-from hier_nmt.models.configuration_han import HANConfig
-from hier_nmt.models.document_structure import DocumentStructure
-from hier_nmt.models.multi_head_attention import DocumentAttention, MultiHeadAttention
+from hier_nmt.attention.attention_plan import AttentionInputs
+from hier_nmt.attention.big_bird_attention import BigBirdAttention
+from hier_nmt.attention.multi_head_attention import DocumentAttention, MultiHeadAttention
+from hier_nmt.configuration.configuration_han import HANConfig
+from hier_nmt.ops.document_structure import DocumentStructure
 
 D_MODEL, NUM_HEADS = 512, 8
 SENTENCE_LENGTH = 16

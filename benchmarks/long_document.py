@@ -25,9 +25,9 @@ from transformers import AutoTokenizer
 from transformers.modeling_outputs import Seq2SeqLMOutput
 
 from hier_nmt import DocumentTranslationPipeline, HierNMTConfig, HierNMTForConditionalGeneration
-from hier_nmt.models.configuration_hier_nmt import PRESETS
-from hier_nmt.models.document_windows import join_window
-from hier_nmt.models.text_segmentation import segment_text, sentences_by_paragraph
+from hier_nmt.configuration.configuration_hier_nmt import PRESETS
+from hier_nmt.text.document_windows import join_window
+from hier_nmt.text.text_segmentation import segment_text, sentences_by_paragraph
 
 SEPARATOR = 4
 VOCABULARY = 16000

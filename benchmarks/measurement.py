@@ -41,7 +41,7 @@ SAME_MACHINE = ("processor", "cores", "threads", "torch", "transformers")
 SAME_OPTIONS = ("rounds", "budget", "dtype", "steady_memory", "skip_memory", "layers")
 
 IMPORTED_BEFOREHAND = [
-    "hier_nmt.models.modeling_hier_nmt",
+    "hier_nmt.models.hier_nmt.modeling_hier_nmt",
     *(f"transformers.models.{name}.modeling_{name}" for name in ("bigbird_pegasus", "led", "longt5", "marian")),
 ]
 
@@ -449,7 +449,7 @@ def plot_times(measurements: Sequence[Measurement], groups: Sequence[str], path:
     Raises:
         ImportError: matplotlib is not installed.
     """
-    from hier_nmt.visualization.figures import new_figure, save_figure
+    from hier_nmt.inspection.figures import new_figure, save_figure
 
     panels = list(dict.fromkeys((item.group, item.mode) for item in measurements if item.group in groups))
     num_rows = max(math.ceil(len(panels) / 2), 1)
@@ -565,7 +565,7 @@ def check_writable(path: Path) -> None:
 
 def check_plot_ending(path: Path) -> None:
     """ValueError if matplotlib knows no such ending, ImportError if it is not installed."""
-    from hier_nmt.visualization.figures import new_figure
+    from hier_nmt.inspection.figures import new_figure
 
     endings = new_figure(1, 1).canvas.get_supported_filetypes()
     if path.suffix[1:].lower() not in endings:

@@ -46,10 +46,10 @@ from measurement import (
 from torch import nn
 from transformers.modeling_outputs import BaseModelOutput
 
-from hier_nmt.models.configuration_hier_nmt import HierNMTConfig
-from hier_nmt.models.library_internals import CACHE_NAME, named_cache
-from hier_nmt.models.model_outputs import HierNMTEncoderOutput
-from hier_nmt.models.modeling_hier_nmt import HierNMTForConditionalGeneration
+from hier_nmt.configuration.configuration_hier_nmt import HierNMTConfig
+from hier_nmt.configuration.library_internals import CACHE_NAME, named_cache
+from hier_nmt.models.common.model_outputs import HierNMTEncoderOutput
+from hier_nmt.models.hier_nmt.modeling_hier_nmt import HierNMTForConditionalGeneration
 
 VOCABULARY, FFN_DIM = 16000, 2048
 SPECIAL_TOKENS: dict[str, Any] = {"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2, "decoder_start_token_id": 1}

@@ -36,8 +36,6 @@ from lxml import etree
 from nasty_text import NASTY_TEXTS
 from text_promises import check_comes_back, check_plain_text, check_protected, check_stream
 
-from hier_nmt.data.contrastive_readers import read_contrastive
-from hier_nmt.data.contrastive_sets import write_contrastive_set
 from hier_nmt.data.corpora import ReadReport, read_documents
 from hier_nmt.data.corpus_files import CorpusError
 from hier_nmt.data.documents import ParallelDocument, SentencePair
@@ -50,10 +48,12 @@ from hier_nmt.data.formats.registry import (
 )
 from hier_nmt.data.formats.tagged_text import TaggedText
 from hier_nmt.data.formats.xml_files import parse_xml
-from hier_nmt.models.pipeline_inputs import TEXT_FORMATS
-from hier_nmt.models.protected_spans import LINE_BREAK, OBJECT
-from hier_nmt.models.text_segmentation import replace_sentences, segment_text
-from hier_nmt.recipes import Recipe, RecipeError
+from hier_nmt.evaluation.contrastive_readers import read_contrastive
+from hier_nmt.evaluation.contrastive_sets import write_contrastive_set
+from hier_nmt.text.protected_spans import LINE_BREAK, OBJECT
+from hier_nmt.text.text_segmentation import replace_sentences, segment_text
+from hier_nmt.training.recipes import Recipe, RecipeError
+from hier_nmt.translation.pipeline_inputs import TEXT_FORMATS
 
 # Formats that hold translations beside their sources.
 HAVE_STATES = ("xliff", "tmx", "id-column", "json-lines")

@@ -9,7 +9,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from hier_nmt.models.workspace import release_workspaces
+from hier_nmt.ops.workspace import release_workspaces
 
 BYTES_OF_A_NUMBER = 4
 

@@ -20,7 +20,7 @@ from transformers import (
 from word_translation import EOS, PAR, SEP, SPECIAL_TOKENS, word_tokenizer
 
 from hier_nmt import HANConfig, HierNMTConfig, RNNNMTConfig
-from hier_nmt.models.configuration_hier_nmt import PRESETS
+from hier_nmt.configuration.configuration_hier_nmt import PRESETS
 
 TEXT = "A b! C d!\n\nE f!\n"
 OPTIONS = {"max_new_tokens": 6, "num_beams": 2}

@@ -15,7 +15,7 @@ def context_discounted_cross_entropy_reference(
     context_discount: float,
     label_smoothing: float = 0.0,
 ) -> torch.Tensor:
-    """The loss of `hier_nmt.losses`, token by token (Lupo et al. 2022, section 3.1).
+    """The loss of `hier_nmt.training.losses`, token by token (Lupo et al. 2022, section 3.1).
 
     Args:
         logits: [B, T, V].
@@ -97,7 +97,7 @@ def source2token_reference(
     value_weight: torch.Tensor,
     output_weight: torch.Tensor,
 ) -> torch.Tensor:
-    """`hier_nmt.models.sentence_encoder.source2token`, sentence by sentence: [B, N, D].
+    """`hier_nmt.attention.sentence_encoder.source2token`, sentence by sentence: [B, N, D].
 
     Args as there.
     """
@@ -143,7 +143,7 @@ def select_by_relevance_reference(
 ) -> torch.Tensor:
     """`keep_top_t` of the relevance, query by query: [B, H, Q, N], minus infinity for sentences that are not kept.
 
-    Args as in `hier_nmt.models.sentence_selection.select_by_relevance`.
+    Args as in `hier_nmt.ops.sentence_selection.select_by_relevance`.
     """
     rows = []
     for row, head, position in positions(sentence_query):
@@ -181,7 +181,7 @@ def traverse_tree_reference(
 
     Each document has a tree of its own, which ends where one node is left.
 
-    Args as in `hier_nmt.models.sentence_tree.traverse_tree`.
+    Args as in `hier_nmt.ops.sentence_tree.traverse_tree`.
     """
     num_leaves = node_masks[0].shape[1]
     rows = []
@@ -211,7 +211,7 @@ def selected_attention_reference(
     query_positions: torch.Tensor | None = None,
     scaling: float | None = None,
 ) -> torch.Tensor:
-    """`hier_nmt.models.selected_attention.attend_selected_sentences`, query by query: [B, H, Q, E].
+    """`hier_nmt.ops.selected_attention.attend_selected_sentences`, query by query: [B, H, Q, E].
 
     Args as there.
     """

@@ -14,8 +14,8 @@ import sys
 
 from accelerate.utils import DistributedType
 
-from hier_nmt.recipes import Recipe
-from hier_nmt.trainer import DocumentSeq2SeqTrainingArguments
+from hier_nmt.training.recipes import Recipe
+from hier_nmt.training.trainer import DocumentSeq2SeqTrainingArguments
 
 # What `accelerate launch` makes of training/accelerate/fsdp2.yaml.
 ENVIRONMENT = {

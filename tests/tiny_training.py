@@ -20,10 +20,10 @@ from torch.distributed.tensor import DTensor
 from transformers import TrainerCallback, set_seed
 from word_translation import BOS, EOS, PAD, PAR, SEP, word_tokenizer
 
+from hier_nmt.configuration.configuration_hier_nmt import HierNMTConfig
 from hier_nmt.data.collator import DocumentCollator
-from hier_nmt.models.configuration_hier_nmt import HierNMTConfig
-from hier_nmt.models.modeling_hier_nmt import HierNMTForConditionalGeneration
-from hier_nmt.trainer import DocumentSeq2SeqTrainer, DocumentSeq2SeqTrainingArguments
+from hier_nmt.models.hier_nmt.modeling_hier_nmt import HierNMTForConditionalGeneration
+from hier_nmt.training.trainer import DocumentSeq2SeqTrainer, DocumentSeq2SeqTrainingArguments
 
 FIRST_WORD = PAR + 1
 

@@ -20,7 +20,7 @@ from hier_nmt.data.documents import ParallelDocument
 from hier_nmt.data.text_files import escape_unknown_characters, write_text
 from hier_nmt.evaluation.metrics import score_json
 from hier_nmt.evaluation.significance import compare_translations, comparison_table
-from hier_nmt.evaluation.translate import read_translations
+from hier_nmt.jobs.translate import read_translations
 
 
 def parse_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespace:

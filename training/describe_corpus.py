@@ -21,8 +21,8 @@ from hier_nmt.data.corpus_report import OUTLIER_FACTOR, CorpusReport, describe_c
 from hier_nmt.data.documents import ParallelDocument
 from hier_nmt.data.text_files import escape_unknown_characters, write_text
 from hier_nmt.data.text_hashes import KnownTexts
-from hier_nmt.recipes import Recipe
-from hier_nmt.visualization.corpus_plots import plot_corpus
+from hier_nmt.inspection.corpus_plots import plot_corpus
+from hier_nmt.training.recipes import Recipe
 
 
 def parse_arguments() -> argparse.Namespace:

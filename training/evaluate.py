@@ -27,10 +27,10 @@ from hier_nmt.data.text_files import write_text
 from hier_nmt.data.tokenization import load_tokenizers
 from hier_nmt.evaluation.metrics import ScoreReport, score_documents, score_json, score_table
 from hier_nmt.evaluation.teacher_forcing import force_documents, forced_report
-from hier_nmt.evaluation.translate import translate_documents
-from hier_nmt.evaluation.translate_files import check_device
-from hier_nmt.models.decoding_report import DecodingStatistics
-from hier_nmt.models.document_translation import STRATEGIES
+from hier_nmt.jobs.translate import translate_documents
+from hier_nmt.jobs.translate_files import check_device
+from hier_nmt.translation.decoding_report import DecodingStatistics
+from hier_nmt.translation.document_translation import STRATEGIES
 
 
 def parse_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespace:

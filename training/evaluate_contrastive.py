@@ -20,8 +20,6 @@ from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 from transformers.utils import logging as transformers_logging
 
 import hier_nmt  # noqa: F401  (registers the model)
-from hier_nmt.data.contrastive_readers import CONTRASTIVE_FORMATS, read_contrastive
-from hier_nmt.data.contrastive_sets import ContrastiveExample
 from hier_nmt.data.text_files import check_writable, write_text
 from hier_nmt.data.tokenization import load_tokenizers
 from hier_nmt.evaluation.contrastive import (
@@ -36,9 +34,11 @@ from hier_nmt.evaluation.contrastive import (
     score_options,
     translate_examples,
 )
+from hier_nmt.evaluation.contrastive_readers import CONTRASTIVE_FORMATS, read_contrastive
+from hier_nmt.evaluation.contrastive_sets import ContrastiveExample
 from hier_nmt.evaluation.forced_scoring import WindowBuilder
 from hier_nmt.evaluation.metrics import score_json
-from hier_nmt.evaluation.translate_files import check_device
+from hier_nmt.jobs.translate_files import check_device
 
 
 def parse_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespace:

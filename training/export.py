@@ -25,7 +25,7 @@ import hier_nmt  # noqa: F401  # registers the models
 from hier_nmt.data.corpora import read_documents
 from hier_nmt.data.documents import SentencePair
 from hier_nmt.data.tokenization import load_tokenizers
-from hier_nmt.onnx_export import OnnxTranslator, check_exportable, export_model, quantize_model
+from hier_nmt.publishing.onnx_export import OnnxTranslator, check_exportable, export_model, quantize_model
 
 Greedy = Callable[[list[int]], list[int]]
 

@@ -16,8 +16,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from hier_nmt.data.contrastive_sets import write_contrastive_set
-from hier_nmt.data.discourse_corpus import (
+from hier_nmt.data.text_files import write_text
+from hier_nmt.evaluation.contrastive_sets import write_contrastive_set
+from hier_nmt.synthetic.discourse_corpus import (
     DEFAULT_LENGTH,
     MAX_DISTANCE,
     DiscourseDocument,
@@ -25,8 +26,7 @@ from hier_nmt.data.discourse_corpus import (
     make_contrastive_set,
     make_documents,
 )
-from hier_nmt.data.discourse_scenes import PHENOMENA
-from hier_nmt.data.text_files import write_text
+from hier_nmt.synthetic.discourse_scenes import PHENOMENA
 
 
 def parse_arguments() -> argparse.Namespace:

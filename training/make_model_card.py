@@ -15,8 +15,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from hier_nmt.hub import CARD_FILE
-from hier_nmt.model_card import CardTexts, Evaluation, model_card, write_model_card
+from hier_nmt.publishing.hub import CARD_FILE
+from hier_nmt.publishing.model_card import CardTexts, Evaluation, model_card, write_model_card
 
 ROOT = Path(__file__).resolve().parent.parent
 TEMPLATE = ROOT / "model_cards" / "template.md"
@@ -25,7 +25,7 @@ TEMPLATE = ROOT / "model_cards" / "template.md"
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line; 1 if the input is at fault."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("texts", type=Path, help="YAML file with the keys of hier_nmt.model_card.CardTexts")
+    parser.add_argument("texts", type=Path, help="YAML file with the keys of hier_nmt.publishing.model_card.CardTexts")
     parser.add_argument("--model", type=Path, help=f"checkpoint directory, which gets a {CARD_FILE}")
     parser.add_argument("--evaluation", action="append", default=[], metavar="MODEL:CORPUS:PATH", help="a scores.json")
     parser.add_argument("--template", type=Path, default=TEMPLATE)

@@ -14,10 +14,10 @@ from pathlib import Path
 
 from tqdm.auto import tqdm
 
-from hier_nmt.data.contrastive_sets import ContrastiveExample, write_contrastive_set
 from hier_nmt.data.corpora import FORMATS, read_documents
-from hier_nmt.data.pronoun_set import PronounReport, balanced, pronoun_examples
 from hier_nmt.data.text_files import escape_unknown_characters
+from hier_nmt.evaluation.contrastive_sets import ContrastiveExample, write_contrastive_set
+from hier_nmt.evaluation.pronoun_set import PronounReport, balanced, pronoun_examples
 
 
 def parse_arguments() -> argparse.Namespace:

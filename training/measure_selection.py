@@ -22,10 +22,10 @@ from transformers import AutoModelForSeq2SeqLM
 import hier_nmt  # noqa: F401  # registers the models
 from hier_nmt.data.text_files import check_writable, write_text
 from hier_nmt.data.tokenization import load_tokenizers
-from hier_nmt.evaluation.selection import measure_selection, read_annotated_documents
-from hier_nmt.models.translation_vocabulary import TranslationVocabulary
-from hier_nmt.visualization.figures import check_figure_name
-from hier_nmt.visualization.selection_plots import plot_selection
+from hier_nmt.inspection.figures import check_figure_name
+from hier_nmt.inspection.selection import measure_selection, read_annotated_documents
+from hier_nmt.inspection.selection_plots import plot_selection
+from hier_nmt.translation.translation_vocabulary import TranslationVocabulary
 
 
 def parse_arguments() -> argparse.Namespace:

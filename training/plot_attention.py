@@ -23,11 +23,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from hier_nmt.data.text_files import read_text
-from hier_nmt.evaluation.attention_of_documents import document_of_file, document_of_text, record_document
-from hier_nmt.evaluation.translate_files import languages_of, load_pipeline
-from hier_nmt.visualization.attention_figures import KINDS, View, default_slot, draw
-from hier_nmt.visualization.attention_records import SLOT_TITLES, AttentionRecord, load_record, save_record
-from hier_nmt.visualization.labels import add_font
+from hier_nmt.inspection.attention_figures import KINDS, View, default_slot, draw
+from hier_nmt.inspection.attention_records import SLOT_TITLES, AttentionRecord, load_record, save_record
+from hier_nmt.inspection.labels import add_font
+from hier_nmt.jobs.attention_of_documents import document_of_file, document_of_text, record_document
+from hier_nmt.jobs.translate_files import languages_of, load_pipeline
 
 ROOT = Path(__file__).resolve().parent.parent
 SAMPLE = ROOT / "examples" / "demo.en.txt"

@@ -15,7 +15,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from hier_nmt.hub import HubError, push_repository, write_repository
+from hier_nmt.publishing.hub import HubError, push_repository, write_repository
 
 
 def main() -> int:

@@ -11,12 +11,12 @@ import logging
 import sys
 from collections.abc import Sequence
 
-from hier_nmt.checkpoints import CheckpointError, last_whole_checkpoint
 from hier_nmt.data.corpus_files import CorpusError
 from hier_nmt.data.features import OverlongSentenceError
 from hier_nmt.data.word_vectors import WordVectorError
-from hier_nmt.recipes import Recipe, RecipeError
-from hier_nmt.runs import (
+from hier_nmt.training.checkpoints import CheckpointError, last_whole_checkpoint
+from hier_nmt.training.recipes import Recipe, RecipeError
+from hier_nmt.training.runs import (
     SUMMARY_FILE,
     build_trainer,
     check_output_dir_is_shared,

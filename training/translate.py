@@ -30,7 +30,7 @@ from hier_nmt.data.formats.document_file import DocumentFile
 from hier_nmt.data.formats.registry import FILE_CLASSES, format_of, read_document_file, write_document_file
 from hier_nmt.data.formats.wrapped_text import WrappedTextFile
 from hier_nmt.data.text_files import check_writable, escape_unknown_characters, locked, read_text, write_bytes
-from hier_nmt.evaluation.translate_files import (
+from hier_nmt.jobs.translate_files import (
     TranslatedSentence,
     check_device,
     languages_of,
@@ -40,10 +40,10 @@ from hier_nmt.evaluation.translate_files import (
     printed_lines,
     translate_file,
 )
-from hier_nmt.evaluation.translate_pages import MARKUP_FORMATS, Page, markup_format_of, read_page, translate_page
-from hier_nmt.models.decoding_report import DecodingStatistics
-from hier_nmt.models.document_translation import STRATEGIES
-from hier_nmt.models.text_segmentation import segment_text, sentences_by_paragraph
+from hier_nmt.jobs.translate_pages import MARKUP_FORMATS, Page, markup_format_of, read_page, translate_page
+from hier_nmt.text.text_segmentation import segment_text, sentences_by_paragraph
+from hier_nmt.translation.decoding_report import DecodingStatistics
+from hier_nmt.translation.document_translation import STRATEGIES
 
 ROOT = Path(__file__).resolve().parent.parent
 SAMPLE = ROOT / "examples" / "sample_document.en.txt"

@@ -10,15 +10,15 @@ from importlib.metadata import PackageNotFoundError, version
 
 from transformers import AutoConfig, AutoModel, AutoModelForSeq2SeqLM
 
+from .configuration import HANConfig, HierNMTConfig, RNNNMTConfig
+from .configuration.hub_configuration import register_code_writer
 from .kernels import load_triton_attention
-from .models.compiled_form import install_triton_attention
-from .models.configuration_han import HANConfig
-from .models.configuration_hier_nmt import HierNMTConfig
-from .models.configuration_rnn_nmt import RNNNMTConfig
-from .models.modeling_han import HANForConditionalGeneration, HANModel
-from .models.modeling_hier_nmt import HierNMTForConditionalGeneration, HierNMTModel
-from .models.modeling_rnn_nmt import RNNNMTForConditionalGeneration, RNNNMTModel
-from .models.pipeline_document_translation import DocumentTranslationPipeline, register_pipelines
+from .models.han.modeling_han import HANForConditionalGeneration, HANModel
+from .models.hier_nmt.modeling_hier_nmt import HierNMTForConditionalGeneration, HierNMTModel
+from .models.rnn.modeling_rnn_nmt import RNNNMTForConditionalGeneration, RNNNMTModel
+from .ops.compiled_form import install_triton_attention
+from .publishing.exported_code import write_code
+from .translation.pipeline_document_translation import DocumentTranslationPipeline, register_pipelines
 
 try:
     __version__ = version("hier_nmt")
@@ -35,6 +35,7 @@ AutoConfig.register(HANConfig.model_type, HANConfig, exist_ok=True)
 AutoModel.register(HANConfig, HANModel, exist_ok=True)
 AutoModelForSeq2SeqLM.register(HANConfig, HANForConditionalGeneration, exist_ok=True)
 register_pipelines()
+register_code_writer(write_code)
 install_triton_attention(load_triton_attention)
 
 if os.environ.get("HIER_NMT_COMPILED_ATTENTION", "0") not in ("", "0"):

@@ -19,7 +19,7 @@ import yaml
 from reversed_corpus import write_corpus
 from safetensors.torch import load_file
 
-from hier_nmt.checkpoints import last_whole_checkpoint
+from hier_nmt.training.checkpoints import last_whole_checkpoint
 
 MAX_STEPS, SAVE_STEPS = 30, 3
 

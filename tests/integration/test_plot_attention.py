@@ -7,7 +7,7 @@ from training_scripts import run, script
 from word_translation import word_tokenizer
 
 from hier_nmt import RNNNMTConfig, RNNNMTForConditionalGeneration
-from hier_nmt.visualization.attention_records import load_record
+from hier_nmt.inspection.attention_records import load_record
 
 pytest.importorskip("sentencex")
 pytest.importorskip("matplotlib")

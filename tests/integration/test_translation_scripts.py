@@ -5,8 +5,8 @@ import json
 import pytest
 from training_scripts import run, script
 
-from hier_nmt.evaluation.translate_files import load_pipeline
-from hier_nmt.evaluation.translate_pages import markup_format_of
+from hier_nmt.jobs.translate_files import load_pipeline
+from hier_nmt.jobs.translate_pages import markup_format_of
 
 pytest.importorskip("sentencex")
 

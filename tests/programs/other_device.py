@@ -13,8 +13,8 @@ from pretended_device import NAME, PretendedDevice
 from tiny_models import BOS, CONDITIONAL, EOS, HIERARCHICAL, PAD, PAR, SEP, UNK, source_inputs, window_inputs
 from transformers import PreTrainedModel
 
-from hier_nmt.models import processor
-from hier_nmt.models.selected_attention import attend_selected_sentences
+from hier_nmt.ops import processor
+from hier_nmt.ops.selected_attention import attend_selected_sentences
 
 # A document of as many tokens as `attention_kernel="auto"` groups, and one that is read densely.
 LONG = [[SEP if place % 10 == 9 else 6 + place % 20 for place in range(499)] + [EOS]]

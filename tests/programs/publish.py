@@ -16,7 +16,7 @@ from transformers import AutoModelForSeq2SeqLM, AutoTokenizer, TrainerCallback
 from word_translation import BOS, PAD
 
 from hier_nmt.data.collator import DocumentCollator
-from hier_nmt.trainer import DocumentSeq2SeqTrainer, DocumentSeq2SeqTrainingArguments
+from hier_nmt.training.trainer import DocumentSeq2SeqTrainer, DocumentSeq2SeqTrainingArguments
 
 
 class WaitForUpload(TrainerCallback):

@@ -31,7 +31,7 @@ from hier_nmt import (
     RNNNMTForConditionalGeneration,
     RNNNMTModel,
 )
-from hier_nmt.models.configuration_hier_nmt import PRESETS
+from hier_nmt.configuration.configuration_hier_nmt import PRESETS
 
 # One of them looks for a deprecation warning, which our other tests do not show.
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default::FutureWarning")]

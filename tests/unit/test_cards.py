@@ -4,7 +4,6 @@
 
 import json
 import re
-import shutil
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,8 @@ from huggingface_hub import ModelCard, ModelCardData
 from huggingface_hub.repocard_data import eval_results_to_model_index, model_index_to_eval_results
 from transformers import pipeline
 
-from hier_nmt.model_card import CardTexts, model_card
+from hier_nmt.publishing.hub import write_repository
+from hier_nmt.publishing.model_card import CardTexts, model_card
 
 ROOT = Path(__file__).parents[2]
 CARDS = ROOT / "model_cards"
@@ -43,6 +43,10 @@ def programs(name: str) -> list[str]:
 
 def model_path(name: str) -> str:
     return CardTexts.load(CARDS / f"{name}.yaml").model_path
+
+
+def path_with_code(name: str) -> str:
+    return CardTexts.load(CARDS / f"{name}.yaml").path_with_code or model_path(name)
 
 
 def test_every_recipe_with_results_has_a_card() -> None:
@@ -107,7 +111,8 @@ def test_the_results_of_the_cards_are_those_of_the_results_page() -> None:
 
 def different_programs(number: int, checkpoint: Path) -> list[str]:
     """The programs of all cards, the model's place replaced; those that are then the same once."""
-    return list(dict.fromkeys(programs(name)[number].replace(model_path(name), str(checkpoint)) for name in NAMES))
+    path = (model_path, path_with_code)[number]
+    return list(dict.fromkeys(programs(name)[number].replace(path(name), str(checkpoint)) for name in NAMES))
 
 
 def test_the_programs_of_the_cards_run_with_the_package(capsys) -> None:
@@ -118,9 +123,9 @@ def test_the_programs_of_the_cards_run_with_the_package(capsys) -> None:
 
 
 @pytest.mark.slow
-def test_the_programs_of_the_cards_run_with_the_checkpoints_folder_and_transformers_alone(tmp_path) -> None:
+def test_the_programs_of_the_cards_run_with_a_folder_of_weights_and_code_and_transformers_alone(tmp_path) -> None:
     python, folder = python_without_package(tmp_path / "bare", *OF_THE_PACKAGE), tmp_path / "model"
-    shutil.copytree(CHECKPOINT, folder)
+    write_repository(CHECKPOINT, folder, SHIPPED)
     variables = environment(tmp_path / "home", with_package=False)
     for name in OF_THE_PACKAGE:
         assert run([python, "-c", f"import {name}"], variables, tmp_path).returncode == 1, name

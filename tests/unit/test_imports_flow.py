@@ -1,54 +1,38 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Reads the imports of the package, importing nothing, and holds the one-way flow and the closedness of `models`."""
+"""Reads the imports of the package, importing nothing, and holds the one-way flow and what is exported closed."""
 
 import ast
 import configparser
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
+from hier_nmt.publishing.exported_code import EXPORTED_FOLDERS, exported_files, flattened
+
 PACKAGE = Path(__file__).parents[2] / "src" / "hier_nmt"
-# Each part of the package, and the other parts it may import. The package's own __init__ registers and may import all.
+# The rooms of the package from the ground floor up, and the rooms below that each may import. The package's own
+# __init__ registers and may import all.
 MAY_IMPORT = {
-    "models": set(),
-    "kernels": {"models"},
-    "data": {"models"},
-    "losses": {"models"},
-    "visualization": set(),
-    "checkpoints": set(),
-    "warm_start": {"models"},
-    "citations": set(),
-    "onnx_export": set(),
-    "evaluation": {"models", "data", "visualization"},
-    "hub": {"models", "data"},
-    "sharding": set(),
-    "trainer": {"models", "data", "losses", "hub", "sharding"},
-    "recipe_values": set(),
-    "recipes": {"models", "data", "trainer", "recipe_values"},
-    "model_card": {"data", "evaluation", "recipes", "hub", "citations"},
-    "runs": {
-        *("models", "data", "trainer", "recipes", "checkpoints", "sharding", "warm_start", "evaluation", "model_card"),
-    },
-}
-# What of `models` the parts that never see a model may read: integers about documents, no network and no config.
-MODELS_MODULES_WITHOUT_MODEL = {
-    "models.document_windows",
-    "models.document_structure",
-    "models.aligned_places",
-    "models.document_layout",
-    "models.kept_spans",
-    "models.kept_text",
-    "models.placed_marks",
-    "models.protected_spans",
-    "models.run_builder",
-    "models.sentence_abbreviations",
-    "models.text_segmentation",
+    "configuration": set(),
+    "ops": {"configuration"},
+    "attention": {"configuration", "ops"},
+    "models": {"configuration", "ops", "attention"},
+    "text": set(),
+    "translation": {"configuration", "ops", "text"},
+    "kernels": {"configuration", "ops"},
+    "data": {"text"},
+    "evaluation": {"text", "translation", "data"},
+    "synthetic": {"data", "evaluation"},
+    "inspection": {"configuration", "ops", "attention", "models", "text", "translation", "data", "evaluation"},
+    "publishing": {"configuration", "data", "evaluation"},
+    "training": {"configuration", "ops", "attention", "models", "text", "data", "evaluation", "publishing"},
+    "jobs": {"configuration", "ops", "text", "translation", "data", "evaluation", "inspection"},
 }
 # Packages that are imported under another name than they are installed by.
 DISTRIBUTIONS = {"yaml": "pyyaml"}
@@ -63,7 +47,6 @@ class Import(NamedTuple):
     is_own: bool
     level: int  # the number of leading dots
     is_guarded: bool  # inside `try: ... except ImportError`
-    is_for_types: bool  # inside `if TYPE_CHECKING`
     line: int
 
 
@@ -92,12 +75,6 @@ def guarded_lines(tree: ast.Module) -> set[int]:
     return lines
 
 
-def type_checking_lines(tree: ast.Module) -> set[int]:
-    """The lines that only type checkers read."""
-    branches = [node for node in ast.walk(tree) if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)]
-    return {line for branch in branches for line in body_lines(branch)}
-
-
 def resolve(node: ast.ImportFrom, folder: tuple[str, ...]) -> list[str]:
     """The absolute dotted names an import statement in this folder of the package may bind as modules."""
     if node.level == 0:
@@ -111,7 +88,7 @@ def resolve(node: ast.ImportFrom, folder: tuple[str, ...]) -> list[str]:
 def imports(path: Path, package: Path = PACKAGE) -> Iterator[Import]:
     """Every import of a file, wherever it stands in it."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    guarded, for_types = guarded_lines(tree), type_checking_lines(tree)
+    guarded = guarded_lines(tree)
     folder = path.relative_to(package).parts[:-1]
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -127,7 +104,6 @@ def imports(path: Path, package: Path = PACKAGE) -> Iterator[Import]:
                 is_own,
                 level,
                 node.lineno in guarded,
-                node.lineno in for_types,
                 node.lineno,
             )
 
@@ -149,45 +125,51 @@ def flow_violations(package: Path = PACKAGE) -> list[str]:
             where = f"{path.relative_to(package)}:{one.line}: {module} imports {one.module or 'the package itself'}"
             if part(one.module) not in MAY_IMPORT[part(module)]:
                 found.append(where)
-            elif part(module) in ("data", "losses") and one.module not in MODELS_MODULES_WITHOUT_MODEL:
-                found.append(f"{where}, and {part(module)} never sees a model")
     return found
 
 
-def closedness_violations(path: Path) -> list[str]:
-    """Everything in a file of `models` that would be missing from, or fail in, the flat folder on the Hub."""
-    siblings = {sibling.stem for sibling in path.parent.glob("*.py")}
-    text = path.read_text(encoding="utf-8")
+def closedness_violations(path: Path, names: Collection[str]) -> list[str]:
+    """Everything in an exported file that would be missing from, or fail in, the flat folder on the Hub.
+
+    Args:
+        path: the file.
+        names: of all exported files, without ending.
+    """
+    text = flattened(path.read_text(encoding="utf-8"))
     found = [
-        f"{path.name}: 'from .{name} import' names no sibling"
+        f"{path.name}: 'from .{name} import' names no exported file"
         for name in COPIED_SIBLING.findall(text)
-        if name not in siblings
+        if name not in names
     ]
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.ImportFrom) and node.level and (node.level > 1 or node.module is None):
-            found.append(f"{path.name}:{node.lineno}: only `from .sibling import name` is copied to the Hub")
     # huggingface_hub comes with Transformers.
     allowed = {"torch", "transformers", "huggingface_hub", *sys.stdlib_module_names}
-    for one in imports(path, path.parent.parent):
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.ImportFrom) and node.level and (node.level > 1 or node.module is None):
+            found.append(f"{path.name}:{node.lineno}: only `from .file import name` is copied to the Hub")
+    for one in imports(path, path.parents[1]):
         if one.level == 0 and (one.is_own or (part(one.module) not in allowed and not one.is_guarded)):
             known = "stdlib, torch, transformers, huggingface_hub"
-            found.append(f"{path.name}:{one.line}: {one.module} is neither {known} nor a sibling")
+            found.append(f"{path.name}:{one.line}: {one.module} is neither {known} nor an exported file")
     return found
 
 
 def write_package(folder: Path, **files: str) -> Path:
     """A package with one file in `models` or `data`, for showing that the checks see what they should."""
-    for name in ("models", "data"):
+    for name in ("models", "text", "data"):
         (folder / name).mkdir()
         (folder / name / "__init__.py").write_text("")
-    (folder / "models" / "sibling.py").write_text("")
     for name, text in files.items():
         (folder / f"{name.replace('__', '/')}.py").write_text(text)
     return folder
 
 
 def test_every_part_of_the_package_has_its_place_in_the_flow() -> None:
-    assert {part(module) for module in modules() if module} <= set(MAY_IMPORT)
+    assert {part(module) for module in modules() if module} == set(MAY_IMPORT)
+
+
+def test_rooms_import_rooms_below_them() -> None:
+    rooms = list(MAY_IMPORT)
+    assert all(below <= set(rooms[: rooms.index(room)]) for room, below in MAY_IMPORT.items())
 
 
 def test_no_import_points_back() -> None:
@@ -197,7 +179,7 @@ def test_no_import_points_back() -> None:
 def test_no_two_modules_need_each_other() -> None:
     names = modules()
     graph = {
-        module: {one.module for one in imports(path) if one.is_own and not one.is_for_types and one.module in names}
+        module: {one.module for one in imports(path) if one.is_own and one.module in names}
         for module, path in names.items()
     }
     try:
@@ -226,25 +208,41 @@ def test_nothing_imports_the_training_scripts_or_the_tests() -> None:
         )
 
 
-def test_models_is_flat() -> None:
-    assert [path for path in (PACKAGE / "models").rglob("*.py") if path.parent != PACKAGE / "models"] == []
+def test_exported_files_have_different_names() -> None:
+    paths = [path for folder in EXPORTED_FOLDERS for path in (PACKAGE / folder).rglob("*.py")]
+    names = [path.stem for path in paths if path.name != "__init__.py"]
+    assert sorted(set(names)) == sorted(names) == sorted(exported_files())
 
 
-def test_models_is_closed() -> None:
-    assert [line for path in sorted((PACKAGE / "models").glob("*.py")) for line in closedness_violations(path)] == []
+def test_what_is_exported_is_closed() -> None:
+    files = exported_files()
+    assert [line for path in files.values() for line in closedness_violations(path, set(files))] == []
 
 
-def test_what_data_may_read_of_models_knows_no_transformers() -> None:
-    for name in MODELS_MODULES_WITHOUT_MODEL & set(modules()):
-        read = {one.module if one.is_own else part(one.module) for one in imports(modules()[name])}
-        assert "transformers" not in read, name
-        assert {module for module in read if module.startswith("models.")} <= MODELS_MODULES_WITHOUT_MODEL, name
+def test_exported_rooms_import_no_others() -> None:
+    assert all(MAY_IMPORT[room] <= set(EXPORTED_FOLDERS) for room in EXPORTED_FOLDERS)
+
+
+@pytest.mark.parametrize("name", ["configuration_hier_nmt", "configuration_han", "configuration_rnn_nmt"])
+def test_a_configuration_alone_is_at_most_eight_files(name: str) -> None:
+    files, needed, new = exported_files(), set(), {name}
+    while new:
+        needed |= new
+        read = {one.module.rpartition(".")[2] for file in new for one in imports(files[file]) if one.is_own}
+        new = read - needed
+    assert len(needed) <= 8
+
+
+def test_text_knows_neither_torch_nor_transformers() -> None:
+    """So does `data`, which never sees a model."""
+    for path in (PACKAGE / "text").rglob("*.py"):
+        assert not {part(one.module) for one in imports(path)} & {"torch", "transformers"}, path
 
 
 def test_losses_read_no_config() -> None:
     names = {
         node.id if isinstance(node, ast.Name) else node.attr
-        for node in ast.walk(ast.parse(modules()["losses"].read_text(encoding="utf-8")))
+        for node in ast.walk(ast.parse(modules()["training.losses"].read_text(encoding="utf-8")))
         if isinstance(node, ast.Name | ast.Attribute)
     }
     assert not {name for name in names if "config" in name.lower()}
@@ -254,11 +252,11 @@ def test_losses_read_no_config() -> None:
     "statement",
     [
         "from ..losses import loss",
-        "from hier_nmt.losses import loss",
-        "import hier_nmt.losses",
+        "from hier_nmt.training.losses import loss",
+        "import hier_nmt.training.losses",
         "from .. import losses",
         "from ..models.modeling_hier_nmt import HierNMTModel",
-        "def late():\n    from ..trainer import Trainer",
+        "def late():\n    from ..training.trainer import Trainer",
     ],
 )
 def test_the_flow_check_sees_a_backward_import(tmp_path: Path, statement: str) -> None:
@@ -268,9 +266,9 @@ def test_the_flow_check_sees_a_backward_import(tmp_path: Path, statement: str) -
 @pytest.mark.parametrize(
     "statement",
     [
-        "from ..models.document_windows import Window",
+        "from ..text.document_windows import Window",
         "from .reader import x",
-        "from hier_nmt.models.document_windows import Window",
+        "from hier_nmt.text.document_windows import Window",
     ],
 )
 def test_the_flow_check_allows_what_data_needs(tmp_path: Path, statement: str) -> None:
@@ -293,7 +291,7 @@ def test_the_flow_check_allows_what_data_needs(tmp_path: Path, statement: str) -
 )
 def test_the_closedness_check_sees_what_the_hub_would_miss(tmp_path: Path, statement: str) -> None:
     package = write_package(tmp_path, models__modeling=statement)
-    assert closedness_violations(package / "models" / "modeling.py")
+    assert closedness_violations(package / "models" / "modeling.py", {"sibling"})
 
 
 @pytest.mark.parametrize(
@@ -302,8 +300,10 @@ def test_the_closedness_check_sees_what_the_hub_would_miss(tmp_path: Path, state
         "import math\nimport torch.nn.functional as F\nfrom transformers import AutoModel\nfrom .sibling import x",
         "try:\n    import sentencex\nexcept ImportError:\n    sentencex = None",
         "def late():\n    from .sibling import x",
+        "from ..ops.sibling import x",
+        "from ...models.hier_nmt.sibling import (\n    x,\n)",
     ],
 )
 def test_the_closedness_check_allows_what_the_hub_copies(tmp_path: Path, statement: str) -> None:
     package = write_package(tmp_path, models__modeling=statement)
-    assert closedness_violations(package / "models" / "modeling.py") == []
+    assert closedness_violations(package / "models" / "modeling.py", {"sibling"}) == []

@@ -19,7 +19,7 @@ from typing import Any, Literal
 
 from transformers import PreTrainedModel
 
-from ..data.contrastive_sets import ContrastiveExample
+from .contrastive_sets import ContrastiveExample
 from .forced_scoring import WindowBuilder, WindowScore, continue_windows, forced_scores
 from .intervals import wilson_interval
 

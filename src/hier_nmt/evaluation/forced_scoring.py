@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from ..models.batched_generation import BatchedGenerator, Request
-from ..models.document_windows import Window, fit_window
-from ..models.translation_vocabulary import TranslationVocabulary
+from ..text.document_windows import Window, fit_window
+from ..translation.batched_generation import BatchedGenerator, Request
+from ..translation.translation_vocabulary import TranslationVocabulary
 from .progress import progress_bar
 
 

@@ -14,7 +14,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from ..data.documents import ParallelDocument
 from ..data.features import document_windows
-from ..models.translation_vocabulary import TranslationVocabulary
+from ..translation.translation_vocabulary import TranslationVocabulary
 from .forced_scoring import padded
 from .metrics import Paragraphs, Score, ScoreReport, score_documents
 from .nearest_words import NearestWords

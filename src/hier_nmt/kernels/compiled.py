@@ -29,10 +29,10 @@ from typing import Any
 
 import torch
 
-from ..models import sentence_search
-from ..models.compiled_form import CompiledForm, install_compiled_form
-from ..models.sentence_blocks import SentenceWords
-from ..models.sentence_tree import start_level
+from ..ops import sentence_search
+from ..ops.compiled_form import CompiledForm, install_compiled_form
+from ..ops.sentence_blocks import SentenceWords
+from ..ops.sentence_tree import start_level
 
 SOURCES = sorted(Path(__file__).parent.glob("*.cpp"))
 HEADERS = sorted(Path(__file__).parent.glob("*.h"))

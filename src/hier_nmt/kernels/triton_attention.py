@@ -19,8 +19,8 @@ import triton
 import triton.language as tl
 from torch.nn import functional
 
-from ..models.grouped_attention import LOG2_E, flat_rows, merge
-from ..models.sentence_blocks import RowOrder, plan_blocks
+from ..ops.grouped_attention import LOG2_E, flat_rows, merge
+from ..ops.sentence_blocks import RowOrder, plan_blocks
 
 # What the matrix units of a GPU multiply at least.
 SHORTEST = 16

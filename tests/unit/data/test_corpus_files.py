@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from hier_nmt.data.contrastive_readers import read_contrastive
 from hier_nmt.data.corpora import read_documents
 from hier_nmt.data.corpus_files import CorpusError, parse_json
 from hier_nmt.data.formats.json_lines import JsonLinesFile
+from hier_nmt.evaluation.contrastive_readers import read_contrastive
 
 # What Python's reader takes for JSON and loses something of, or does not answer with an error of JSON.
 BROKEN = [

@@ -79,7 +79,7 @@ def test_an_empty_corpus_has_an_empty_report() -> None:
 
 def test_a_page_of_plots_is_written(tmp_path) -> None:
     pytest.importorskip("matplotlib")
-    from hier_nmt.visualization.corpus_plots import plot_corpus
+    from hier_nmt.inspection.corpus_plots import plot_corpus
 
     report = describe_corpus(CORPUS)
     lengths = (report.source_words, report.target_words), (report.source_characters, report.target_characters)

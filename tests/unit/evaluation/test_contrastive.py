@@ -11,8 +11,6 @@ from tiny_models import tiny_model
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer, MarianConfig, MarianMTModel
 from word_translation import BOS, EOS, PAD, SEP, word_tokenizer
 
-from hier_nmt.data.contrastive_readers import read_contrastive
-from hier_nmt.data.contrastive_sets import ContrastiveExample
 from hier_nmt.evaluation.contrastive import (
     contrastive_report,
     contrastive_table,
@@ -23,6 +21,8 @@ from hier_nmt.evaluation.contrastive import (
     translate_examples,
     words_to_look_for,
 )
+from hier_nmt.evaluation.contrastive_readers import read_contrastive
+from hier_nmt.evaluation.contrastive_sets import ContrastiveExample
 from hier_nmt.evaluation.forced_scoring import ForcedWindow, WindowBuilder, continue_windows, forced_scores
 from hier_nmt.evaluation.intervals import mcnemar_p_value, wilson_interval
 

@@ -19,13 +19,13 @@ from tiny_models import SOURCES, tiny_model, window_inputs
 from torch.autograd import grad
 
 from hier_nmt.kernels import compiled
-from hier_nmt.models import grouped_attention
-from hier_nmt.models.compiled_form import compiled_form, install_compiled_form
-from hier_nmt.models.grouped_attention import Dropout
-from hier_nmt.models.selected_attention import attend_selected_sentences, is_grouped
-from hier_nmt.models.sentence_blocks import find_words
-from hier_nmt.models.sentence_selection import relevance_of_selected, select_by_relevance
-from hier_nmt.models.sentence_tree import traverse_tree
+from hier_nmt.ops import grouped_attention
+from hier_nmt.ops.compiled_form import compiled_form, install_compiled_form
+from hier_nmt.ops.grouped_attention import Dropout
+from hier_nmt.ops.selected_attention import attend_selected_sentences, is_grouped
+from hier_nmt.ops.sentence_blocks import find_words
+from hier_nmt.ops.sentence_selection import relevance_of_selected, select_by_relevance
+from hier_nmt.ops.sentence_tree import traverse_tree
 
 HAS_COMPILER = shutil.which(compiled.compiler()) is not None
 DOCUMENTS = {
@@ -491,7 +491,7 @@ def test_a_compiler_that_is_missing_or_fails_is_named(tmp_path, monkeypatch):
 
 def test_an_environment_variable_has_it_used_from_the_import_on():
     code = (
-        "import hier_nmt, torch; from hier_nmt.models.compiled_form import compiled_form;"
+        "import hier_nmt, torch; from hier_nmt.ops.compiled_form import compiled_form;"
         "print(compiled_form(torch.zeros(1, 1, 1, 16)) is not None)"
     )
     environment = {**os.environ, "HIER_NMT_COMPILED_ATTENTION": "1"}

@@ -14,8 +14,8 @@ import torch
 from tiny_models import SOURCES, tiny_model, window_inputs
 from torch.autograd import grad, gradcheck
 
-from hier_nmt.models import compiled_form, grouped_attention
-from hier_nmt.models.selected_attention import attend_selected_sentences, is_grouped
+from hier_nmt.ops import compiled_form, grouped_attention
+from hier_nmt.ops.selected_attention import attend_selected_sentences, is_grouped
 
 HAS_TRITON = importlib.util.find_spec("triton") is not None
 needs_triton = pytest.mark.skipif(not HAS_TRITON, reason="Triton is not installed")

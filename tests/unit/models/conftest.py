@@ -4,7 +4,7 @@
 
 import pytest
 
-from hier_nmt.models import sentence_selection
+from hier_nmt.ops import sentence_selection
 
 
 @pytest.fixture(params=[0, 2], ids=["product", "gathered"])

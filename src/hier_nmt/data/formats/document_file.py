@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from ...models.protected_spans import without_objects
+from ...text.protected_spans import without_objects
 from ..corpus_files import CorpusError
 from ..documents import ParallelDocument, SentencePair
 from ..text_files import byte_order_mark

@@ -24,12 +24,12 @@ from typing import Literal
 
 from lxml import etree
 
-from ...models.document_layout import TextRun
-from ...models.kept_spans import KeptSpan
-from ...models.kept_text import without_spans
-from ...models.placed_marks import Mark, with_marks
-from ...models.protected_spans import LINE_BREAK, OBJECT
-from ...models.run_builder import RunBuilder
+from ...text.document_layout import TextRun
+from ...text.kept_spans import KeptSpan
+from ...text.kept_text import without_spans
+from ...text.placed_marks import Mark, with_marks
+from ...text.protected_spans import LINE_BREAK, OBJECT
+from ...text.run_builder import RunBuilder
 from .xml_files import Element, local_name, valid_text
 
 _XML_SPACE = "{http://www.w3.org/XML/1998/namespace}space"

@@ -12,12 +12,12 @@ from word_translation import WordTranslator
 
 from hier_nmt.data.formats.registry import format_of, read_document_file
 from hier_nmt.data.formats.tagged_text import TaggedText
-from hier_nmt.evaluation.translate_files import translate_file
-from hier_nmt.evaluation.translate_pages import Page, translate_page
-from hier_nmt.models.html_text import html_runs
-from hier_nmt.models.kept_text import STAND_INS
-from hier_nmt.models.markdown_text import markdown_runs
-from hier_nmt.models.protected_spans import LINE_BREAK, OBJECT, protected_texts
+from hier_nmt.jobs.translate_files import translate_file
+from hier_nmt.jobs.translate_pages import Page, translate_page
+from hier_nmt.text.html_text import html_runs
+from hier_nmt.text.kept_text import STAND_INS
+from hier_nmt.text.markdown_text import markdown_runs
+from hier_nmt.text.protected_spans import LINE_BREAK, OBJECT, protected_texts
 
 pytest.importorskip("sentencex")
 pytest.importorskip("markdown_it")

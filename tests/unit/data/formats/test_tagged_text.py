@@ -8,7 +8,7 @@ from lxml import etree
 from hier_nmt.data.corpora import read_documents
 from hier_nmt.data.formats.subtitles import SrtFile
 from hier_nmt.data.formats.tagged_text import TaggedText
-from hier_nmt.models.protected_spans import LINE_BREAK, OBJECT
+from hier_nmt.text.protected_spans import LINE_BREAK, OBJECT
 
 CODES = ("bpt", "ept", "ph", "it", "x", "bx", "ex", "sc", "ec", "sm", "em", "cp")
 PARSER = etree.XMLParser(strip_cdata=False)

@@ -1,0 +1,232 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Whether a model with conditional attention looks at the sentences that decide its translations.
+
+Dimensions: H heads, S source tokens, t selected sentences.
+"""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from transformers import PreTrainedModel
+
+from ..data.text_files import read_text
+from ..ops.document_structure import sentence_ids_from_tokens
+from ..translation.translation_vocabulary import TranslationVocabulary
+
+# Sentences before the ambiguous one that are told apart in `SelectionReport.offsets`.
+LARGEST_OFFSET = 15
+
+
+class AmbiguousSentence(NamedTuple):
+    """A sentence whose translation another one decides.
+
+    Attributes:
+        sentence, decided_by: numbers of both, from 0.
+        wrong_translation: what it would be, had another thing been meant.
+    """
+
+    sentence: int
+    decided_by: int
+    wrong_translation: str
+
+
+class AnnotatedDocument(NamedTuple):
+    """A document of the controlled corpus.
+
+    Attributes:
+        source, target: its sentences.
+        ends_paragraph: whether each is the last of its paragraph.
+        ambiguities: its ambiguous sentences.
+    """
+
+    source: list[str]
+    target: list[str]
+    ends_paragraph: list[bool]
+    ambiguities: list[AmbiguousSentence]
+
+
+def read_annotated_documents(path: str | Path) -> Iterator[AnnotatedDocument]:
+    """The English-French documents of a file that `training/make_discourse_corpus.py` wrote.
+
+    Raises:
+        ValueError: a line that is no annotated document, with file and line; a file without a document.
+    """
+    lines = read_text(path).removesuffix("\n").split("\n")
+    if lines == [""]:
+        raise ValueError(f"{path}: there is no document in it")
+    for number, line in enumerate(lines, start=1):
+        try:
+            yield _annotated_document(json.loads(line))
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            raise ValueError(f"{path}, line {number}: no annotated document ({error!r})") from None
+
+
+def _annotated_document(item: Any) -> AnnotatedDocument:
+    """The document that a line holds; ValueError, KeyError or TypeError if it holds another thing."""
+    paragraphs = [(paragraph["en"], paragraph["fr"]) for paragraph in item["paragraphs"]]
+    source, target = ([text for pair in paragraphs for text in pair[side]] for side in (0, 1))
+    if not source or len(source) != len(target):
+        raise ValueError(f"{len(source)} English and {len(target)} French sentences")
+    ambiguities = [AmbiguousSentence(*(one[name] for name in AmbiguousSentence._fields)) for one in item["annotations"]]
+    texts = [*source, *target, *(one.wrong_translation for one in ambiguities)]
+    if wrong := [text for text in texts if not isinstance(text, str)]:
+        raise TypeError(f"{wrong[0]!r} is no text")
+    for one in ambiguities:
+        if not {one.sentence, one.decided_by} <= set(range(len(source))):
+            raise ValueError(f"sentence {one.sentence}, decided by {one.decided_by}, in {len(source)} sentences")
+    ends = [index == len(english) - 1 for english, _ in paragraphs for index in range(len(english))]
+    return AnnotatedDocument(source, target, ends, ambiguities)
+
+
+@dataclass
+class SelectionReport:
+    """How often ambiguous sentences select the sentence that decides them, by its distance.
+
+    Attributes:
+        found: for each distance, whether the deciding sentence was among those selected by some head for some token of
+            the ambiguous sentence.
+        control: for each distance, the share of the other sentences up to `LARGEST_OFFSET` before that were: what
+            choosing without looking would give.
+        found_by_word, control_by_word: the same for nothing but the token that writes the first word in which the
+            translation differs from the wrong one; empty for a source.
+        counts: for each distance, how many of the selections of an ambiguous sentence with others before it went to the
+            deciding sentence, and how many to one of the others on average.
+        offsets: for each distance, how many of the selections went to the sentence k before, k = 0, 1, ...
+            (`LARGEST_OFFSET` at most) and, last, to any other.
+    """
+
+    found: dict[int, list[bool]] = field(default_factory=lambda: defaultdict(list))
+    control: dict[int, list[float]] = field(default_factory=lambda: defaultdict(list))
+    found_by_word: dict[int, list[bool]] = field(default_factory=lambda: defaultdict(list))
+    control_by_word: dict[int, list[float]] = field(default_factory=lambda: defaultdict(list))
+    counts: dict[int, list[tuple[int, float]]] = field(default_factory=lambda: defaultdict(list))
+    offsets: dict[int, list[int]] = field(default_factory=lambda: defaultdict(lambda: [0] * (LARGEST_OFFSET + 2)))
+
+    def add(
+        self, ambiguous: int, deciding: int, selected: Sequence[int], selected_by_word: Sequence[int] | None = None
+    ) -> None:
+        """Counts what the heads selected for the tokens of an ambiguous sentence, and for the one that is decided."""
+        distance = ambiguous - deciding
+        others = [s for s in range(max(0, ambiguous - LARGEST_OFFSET), ambiguous) if s != deciding]
+        if others:
+            of_others = sum(selected.count(sentence) for sentence in others) / len(others)
+            self.counts[distance].append((selected.count(deciding), of_others))
+        shares = [(selected, self.found, self.control)]
+        if selected_by_word is not None:
+            shares.append((selected_by_word, self.found_by_word, self.control_by_word))
+        for chosen, found, control in shares:
+            found[distance].append(deciding in chosen)
+            if others:
+                control[distance].append(sum(sentence in chosen for sentence in others) / len(others))
+        for sentence in selected:
+            offset = ambiguous - sentence
+            self.offsets[distance][offset if 0 <= offset <= LARGEST_OFFSET else -1] += 1
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row per distance: `distance`, `recall`, `control`, `recall_by_word` and `control_by_word` in percent,
+        `preference`, how many times as often the deciding sentence was selected as another one (None where nothing was
+        counted), and `count`."""
+        return [
+            {
+                "distance": distance,
+                "recall": _percent(found),
+                "control": _percent(self.control[distance]),
+                "recall_by_word": _percent(self.found_by_word[distance]),
+                "control_by_word": _percent(self.control_by_word[distance]),
+                "preference": _preference(self.counts[distance]),
+                "count": len(found),
+            }
+            for distance, found in sorted(self.found.items())
+        ]
+
+
+def _percent(shares: Sequence[float]) -> float | None:
+    return 100 * sum(shares) / len(shares) if shares else None
+
+
+def _preference(counts: Sequence[tuple[int, float]]) -> float | None:
+    of_others = sum(others for _, others in counts)
+    return sum(deciding for deciding, _ in counts) / of_others if of_others else None
+
+
+@torch.inference_mode()
+def measure_selection(
+    model: PreTrainedModel, vocabulary: TranslationVocabulary, documents: Iterable[AnnotatedDocument]
+) -> dict[str, SelectionReport]:
+    """What the last layer selects in the ambiguous sentences of the documents, for each slot of the model that selects:
+    `encoder` and `decoder` (self-attention) and `cross`.
+
+    The decoder reads the given translation.
+
+    Args:
+        model: of this package, with conditional or hierarchical attention.
+        vocabulary: its tokenizers.
+        documents: annotated documents.
+
+    Raises:
+        ValueError: the model selects no sentences.
+    """
+    reports: dict[str, SelectionReport] = defaultdict(SelectionReport)
+    config: Any = model.config
+    for document in documents:
+        input_ids, labels = (
+            torch.tensor(
+                [vocabulary.join(vocabulary.encode(sentences, target=side == 1), document.ends_paragraph, side)]
+            )
+            for side, sentences in enumerate((document.source, document.target))
+        )
+        output = model(
+            input_ids=input_ids.to(model.device),
+            labels=labels.to(model.device),
+            output_selected_sentences=True,
+            output_sentence_attentions=True,
+        )
+        source_ids = sentence_ids_from_tokens(input_ids, config.separator_token_ids)[0]
+        # What writes a label stands one place before it.
+        target_ids = sentence_ids_from_tokens(labels, config.separator_token_ids)[0]
+        decided_at = _deciding_words(document, vocabulary)
+        for slot, sentence_ids in (("encoder", source_ids), ("decoder", target_ids), ("cross", target_ids)):
+            selected = getattr(output, f"{slot}_selected_sentences")
+            if selected:
+                scores = getattr(output, f"{slot}_sentence_attentions")[-1][0].cpu()
+                words = [None] * len(document.ambiguities) if slot == "encoder" else decided_at
+                _count(reports[slot], selected[-1][0].cpu(), scores, sentence_ids, document.ambiguities, words)
+    if not reports:
+        raise ValueError("this model selects no sentences: no slot has conditional or hierarchical attention")
+    return reports
+
+
+def _deciding_words(document: AnnotatedDocument, vocabulary: TranslationVocabulary) -> list[int]:
+    """For each ambiguity, the first token of its sentence in which its translation differs from the wrong one."""
+    places = []
+    for one in document.ambiguities:
+        rows = vocabulary.encode([document.target[one.sentence], one.wrong_translation], target=True)
+        differ = (place for place, (right, wrong) in enumerate(zip(*rows, strict=False)) if right != wrong)
+        places.append(next(differ, min(map(len, rows))))
+    return places
+
+
+def _count(
+    report: SelectionReport,
+    selected: torch.Tensor,
+    scores: torch.Tensor,
+    sentence_ids: torch.Tensor,
+    ambiguities: Sequence[AmbiguousSentence],
+    words: Sequence[int | None],
+) -> None:
+    """Adds the selections [H, S, t] of a document, whose tokens belong to the sentences `sentence_ids` [S]."""
+    for (ambiguous, deciding, _), word in zip(ambiguities, words, strict=True):
+        tokens = (sentence_ids == ambiguous + 1).nonzero()[:, 0]
+        of_word = None if word is None else _chosen(selected, scores, tokens[word : word + 1])
+        report.add(ambiguous, deciding, _chosen(selected, scores, tokens), of_word)
+
+
+def _chosen(selected: torch.Tensor, scores: torch.Tensor, tokens: torch.Tensor) -> list[int]:
+    """The sentences that the tokens select in all heads, from selections and scores [H, S, t]."""
+    return selected[:, tokens][scores[:, tokens] > -torch.inf].tolist()

@@ -1,0 +1,125 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What a checkpoint reads while it translates a text, or a document of a file."""
+
+from collections.abc import Collection, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ..data.corpora import read_json_lines
+from ..data.documents import ParallelDocument
+from ..data.formats.document_file import UnitDocument
+from ..data.formats.registry import format_of, read_document_file
+from ..data.text_files import read_text
+from ..inspection.attention_collection import record_attention
+from ..inspection.attention_records import AttentionRecord
+from ..text.text_segmentation import segment_text, sentences_by_paragraph
+from ..translation.translation_vocabulary import TranslationVocabulary
+from .translate import translate_documents
+
+
+class DocumentText(NamedTuple):
+    """The sentences of each paragraph of a document, and a translation of each sentence, if there is one."""
+
+    paragraphs: Sequence[Sequence[str]]
+    translations: Sequence[str] | None = None
+
+    @property
+    def sentences(self) -> list[str]:
+        """All sentences in order, paragraphs joined."""
+        return list(chain.from_iterable(self.paragraphs))
+
+    @property
+    def ends_paragraph(self) -> list[bool]:
+        """For each sentence, whether it is the last of its paragraph."""
+        return [index == len(paragraph) - 1 for paragraph in self.paragraphs for index in range(len(paragraph))]
+
+
+def document_of_text(text: str, language: str) -> DocumentText:
+    """A text cut into sentences by the rules of its language."""
+    return DocumentText(sentences_by_paragraph(segment_text(text, language)))
+
+
+def document_of_file(path: str | Path, number: int, source_language: str, target_language: str) -> DocumentText:
+    """A document of a file: plain text is cut into sentences, in other formats each unit is taken for one.
+
+    Args:
+        path: the file, in one of the formats that can be translated.
+        number: which document, from 1.
+        source_language, target_language: ISO 639 codes.
+
+    Raises:
+        ValueError: the file is broken (`CorpusError`), or has no such document.
+        OSError: it cannot be read.
+    """
+    languages = source_language, target_language
+    kind = format_of(path)
+    if kind == "text":
+        documents = [document_of_text(read_text(path), source_language)]
+    elif kind == "json-lines":
+        documents = _documents_of_json_lines(path, *languages)
+    else:
+        documents = [_document(one) for one in read_document_file(path, *languages, kind).documents]
+    if not 1 <= number <= len(documents):
+        raise ValueError(f"there is no document {number} in {path}, which has {len(documents)}")
+    return documents[number - 1]
+
+
+def _documents_of_json_lines(path: str | Path, source_language: str, target_language: str) -> list[DocumentText]:
+    """The documents of a file of JSON lines, with the translations of those that have one."""
+    languages = source_language, target_language
+    alone = [_document(one) for one in read_document_file(path, *languages, "json-lines").documents]
+    documents = []
+    for document, parallel in zip(alone, read_json_lines(path, *languages), strict=True):
+        if isinstance(parallel, ParallelDocument):
+            document = DocumentText(parallel.source_paragraphs, parallel.target_sentences)
+        elif parallel.kind != "missing key":
+            raise parallel
+        documents.append(document)
+    return documents
+
+
+def _document(document: UnitDocument) -> DocumentText:
+    """The text of a document; with its translation, if every unit has one."""
+    paragraphs = [[unit.source for unit in paragraph] for paragraph in document.paragraphs]
+    targets = [unit.target for unit in document.units if unit.target]
+    return DocumentText(paragraphs, targets if len(targets) == len(document.units) else None)
+
+
+def record_document(
+    pipe: Any,
+    document: DocumentText,
+    *,
+    title: str = "",
+    window_sentences: int | None = None,
+    tree_sentences: Collection[int] | None = None,
+) -> AttentionRecord:
+    """What a model reads while it writes the translation of a document, its own if there is none.
+
+    Args:
+        pipe: a pipeline that `load_pipeline` gave.
+        document: what is translated.
+        title, window_sentences, tree_sentences: as in `record_attention`.
+
+    Raises:
+        ValueError: as `record_attention`, or there is no sentence.
+    """
+    if not document.sentences:
+        raise ValueError("there is no sentence in the text")
+    target_tokenizer = pipe.target_tokenizer or pipe.tokenizer
+    translations = document.translations
+    if translations is None:
+        options = {"target_tokenizer": target_tokenizer, "window_sentences": window_sentences}
+        (translated,) = translate_documents(pipe.model, pipe.tokenizer, [document.paragraphs], **options)
+        translations = list(chain.from_iterable(translated))
+    return record_attention(
+        pipe.model,
+        TranslationVocabulary(pipe.tokenizer, target_tokenizer),
+        document.sentences,
+        translations,
+        document.ends_paragraph,
+        title=title,
+        window_sentences=window_sentences,
+        tree_sentences=tree_sentences,
+    )

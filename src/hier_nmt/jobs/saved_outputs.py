@@ -1,0 +1,83 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What the decoder has said so far, in a file that an interrupted run goes on from: at most one batch is lost."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from ..translation.batched_generation import Ends, Output, Request
+
+_FORMAT = "hier_nmt decoder outputs 1"
+
+
+class SavedOutputs:
+    """The outputs of the decoder for the requests of documents that are not finished, a batch to a line.
+
+    A batch is written as soon as it is decoded. A request is known by everything that its output depends on but for
+    the model and its options, which stand in the first line: with others the file begins again.
+
+    Args:
+        path: the file, which is made if it is not there.
+        settings: what the outputs depend on, as JSON.
+    """
+
+    def __init__(self, path: str | Path, settings: Any) -> None:
+        self.path = Path(path)
+        header = json.dumps({"format": _FORMAT, "settings": _digest(json.dumps(settings, sort_keys=True))})
+        self._header = header.encode() + b"\n"
+        self._file: BinaryIO = self.path.open("r+b" if self.path.exists() else "w+b")
+        self._outputs: dict[str, Output] = {}
+        self._read()
+
+    def known(self, request: Request, ends: Ends) -> Output | None:
+        """The output of a request, if it was decoded before."""
+        return self._outputs.get(_key(request, ends))
+
+    def add(self, requests: Sequence[Request], ends: Ends, outputs: Sequence[Output]) -> None:
+        """Writes the outputs of a batch."""
+        rows = [[_key(request, ends), *output] for request, output in zip(requests, outputs, strict=True)]
+        self._file.write(json.dumps(rows, separators=(",", ":")).encode() + b"\n")
+        self._file.flush()
+
+    def clear(self) -> None:
+        """Forgets everything, as the documents that it was about are finished."""
+        self._outputs = {}
+        self._file.seek(0)
+        self._file.truncate()
+        self._file.write(self._header)
+        self._file.flush()
+
+    def close(self, is_finished: bool) -> None:
+        """Closes the file, and removes it if nothing is left to do."""
+        self._file.close()
+        if is_finished:
+            self.path.unlink(missing_ok=True)
+
+    def _read(self) -> None:
+        """Reads what another run has written, drops a last line without its end and stands behind the others."""
+        content = self._file.read()
+        complete = content[: content.rfind(b"\n") + 1]
+        if not complete.startswith(self._header):
+            self.clear()
+            return
+        for line in complete[len(self._header) :].splitlines():
+            for key, ids, is_complete in json.loads(line):
+                self._outputs[key] = Output(ids, is_complete)
+        self._file.seek(len(complete))
+        self._file.truncate()
+
+
+def saved_outputs_path(path: Path) -> Path:
+    """Where the outputs for a file of translations are, until it is finished."""
+    return path.with_name(f"{path.name}.decoded.jsonl")
+
+
+def _key(request: Request, ends: Ends) -> str:
+    return _digest(repr((tuple(request), tuple(ends))))
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

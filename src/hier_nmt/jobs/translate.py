@@ -1,0 +1,343 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Translates a corpus of documents, writing each finished one to a file that a later run continues."""
+
+import hashlib
+import json
+import logging
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import torch
+from tqdm.auto import tqdm
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+from ..data.documents import ParallelDocument
+from ..data.text_files import locked
+from ..translation.batched_generation import check_positive
+from ..translation.decoding_report import DecodingStatistics
+from ..translation.document_translation import DocumentTranslator
+from ..translation.working_documents import SourceDocument, TranslatedDocument
+from .saved_outputs import SavedOutputs, saved_outputs_path
+
+logger = logging.getLogger(__name__)
+
+Paragraphs = list[list[str]]
+Document = ParallelDocument | SourceDocument | Sequence[Sequence[str]]
+FILE_FORMAT = "hier_nmt translations 1"
+
+
+class ResumeError(ValueError):
+    """A file of translations that was made by another model, with other settings or from other documents."""
+
+
+def translate_documents(
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,
+    documents: Iterable[Document],
+    strategy: str | None = None,
+    *,
+    target_tokenizer: PreTrainedTokenizerBase | None = None,
+    source_language: str | None = None,
+    target_language: str | None = None,
+    window_sentences: int | None = None,
+    batch_size: int = 32,
+    max_batch_tokens: int | None = None,
+    max_source_tokens: int | None = None,
+    max_target_tokens: int | None = None,
+    group_sentences: int | None = None,
+    output_file: str | Path | None = None,
+    progress: bool = True,
+    statistics: DecodingStatistics | None = None,
+    **generate_kwargs: Any,
+) -> list[Paragraphs]:
+    """The translation of every document: paragraphs of sentences, one for each source sentence, in order.
+
+    Args:
+        model: an encoder-decoder model.
+        tokenizer: of the source language, or of both.
+        documents: parallel documents, of which the source is read, paragraphs of source sentences, or these with the
+            context before them as `SourceDocument`.
+        source_language, target_language: see `DocumentTranslator`.
+        strategy: `sentence`, `current`, `prefix` or `document`; default: what suits the model's windows.
+        target_tokenizer: of the target language, where it is another one.
+        window_sentences: K; default: the one the model was trained with.
+        batch_size: windows in a batch.
+        max_batch_tokens: padded source tokens in a batch.
+        max_source_tokens, max_target_tokens: longest window; default: the model's.
+        group_sentences: documents are decoded in groups of about so many sentences. Batches are filled across the
+            documents of a group, which are written when the group is finished. Default: 1,024, and 16,384 for `prefix`,
+            whose batches hold one sentence of each document.
+        output_file: JSON lines, written as documents are finished; no other process may write it meanwhile. If it
+            exists, it is continued: the documents in it are not translated again. What an interruption tore off is
+            dropped. Of documents that are not finished, the decoded batches stand beside it, under its name and
+            ".decoded.jsonl", so that an interrupted run loses a batch at most.
+        progress: shows a bar that counts sentences.
+        statistics: the counts of what happened are added to it, those of continued documents too.
+        generate_kwargs: options of `generate`, such as `num_beams`.
+
+    Raises:
+        ResumeError: `output_file` belongs to another model, other settings or other documents.
+        BlockingIOError: another process is writing `output_file`.
+    """
+    check_positive(group_sentences=group_sentences)
+    num_total = sum(map(_num_sentences, documents)) if isinstance(documents, Sequence) else None
+    with tqdm(total=num_total, unit=" sentences", disable=not progress) as bar:
+        translator = DocumentTranslator(
+            model,
+            tokenizer,
+            target_tokenizer,
+            source_language=source_language,
+            target_language=target_language,
+            strategy=strategy,
+            window_sentences=window_sentences,
+            batch_size=batch_size,
+            max_batch_tokens=max_batch_tokens,
+            max_source_tokens=max_source_tokens,
+            max_target_tokens=max_target_tokens,
+            generate_kwargs=generate_kwargs,
+            on_progress=bar.update,
+        )
+        with _opened(output_file, translator) as file:
+            group_sentences = group_sentences or (16384 if translator.strategy == "prefix" else 1024)
+            finished = _translate_in_groups(translator, documents, group_sentences, file, bar)
+    total = DecodingStatistics()
+    for document in finished:
+        total.add(document.statistics)
+    for problem in total.problems():
+        logger.warning(problem)
+    if statistics is not None:
+        statistics.add(total)
+    return [document.paragraphs for document in finished]
+
+
+def read_translations(path: str | Path, documents: Sequence[ParallelDocument]) -> list[Paragraphs]:
+    """The translations in a finished `output_file` of `translate_documents`, for the documents they are of.
+
+    Raises:
+        ResumeError: the file is no file of translations, not finished, or of other documents.
+    """
+    if not Path(path).is_file():
+        raise FileNotFoundError(f"there is no file of translations {path}")
+    try:
+        # Other line separators of Unicode stand inside of translations.
+        lines = [json.loads(line) for line in Path(path).read_bytes().split(b"\n") if line.strip()]
+    except (ValueError, RecursionError) as error:
+        raise ResumeError(f"{path} is no file of translations ({error})") from error
+    if not lines or not isinstance(lines[0], dict) or lines[0].get("format") != FILE_FORMAT:
+        raise ResumeError(f"{path} is no file of translations")
+    if len(lines) - 1 != len(documents):
+        raise ResumeError(f"{path} holds {len(lines) - 1} documents, the corpus {len(documents)}")
+    for line, document in zip(lines[1:], documents, strict=True):
+        if line["source"] != _text_hash(document.source_paragraphs):
+            raise ResumeError(f"{path} holds the translation of another text as document {line['document']}")
+    return [line["paragraphs"] for line in lines[1:]]
+
+
+def _translate_in_groups(
+    translator: DocumentTranslator,
+    documents: Iterable[Document],
+    group_sentences: int,
+    file: "_TranslationFile",
+    bar: tqdm,
+) -> list[TranslatedDocument]:
+    """All documents, those that are in the file already taken from there."""
+    finished: list[TranslatedDocument] = []
+    group: list[tuple[str | None, SourceDocument]] = []
+    num_waiting = 0
+    for index, document in enumerate(documents):
+        name, source = _name_and_source(document)
+        known = file.known(index, name, source)
+        if known is not None:
+            finished.append(known)
+            bar.update(_num_sentences(document))
+            continue
+        group.append((name, source))
+        num_waiting += _num_sentences(document)
+        if num_waiting >= group_sentences:
+            finished += _translate_group(translator, group, file)
+            group, num_waiting = [], 0
+    return finished + _translate_group(translator, group, file)
+
+
+def _translate_group(
+    translator: DocumentTranslator, group: list[tuple[str | None, SourceDocument]], file: "_TranslationFile"
+) -> list[TranslatedDocument]:
+    translated = translator.translate([source for _, source in group])
+    for (name, source), document in zip(group, translated, strict=True):
+        file.append(name, source, document)
+    if file.outputs is not None:
+        file.outputs.clear()
+    return translated
+
+
+@contextmanager
+def _opened(path: str | Path | None, translator: DocumentTranslator) -> Iterator["_TranslationFile"]:
+    """The file of translations, which no other process may write, with what an earlier run has left in it."""
+    if path is None:
+        yield _TranslationFile()
+        return
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    settings = json.loads(json.dumps(_settings(translator)))
+    with locked(path), path.open("r+b" if path.exists() else "w+b") as content:
+        file = _TranslationFile(path, content, settings)
+        assert file.outputs is not None
+        translator.generator.memory = file.outputs
+        is_finished = False
+        try:
+            yield file
+            is_finished = True
+        finally:
+            file.outputs.close(is_finished)
+
+
+def _name_and_source(document: Document) -> tuple[str | None, SourceDocument]:
+    if isinstance(document, ParallelDocument):
+        return document.id, SourceDocument(document.source_paragraphs)
+    if isinstance(document, SourceDocument):
+        return None, document
+    if isinstance(document, str) or any(isinstance(paragraph, str) for paragraph in document):
+        raise TypeError(f"a document is a list of paragraphs, each a list of sentences; got {document!r:.80}")
+    return None, SourceDocument([list(paragraph) for paragraph in document])
+
+
+def _num_sentences(document: Document) -> int:
+    if isinstance(document, ParallelDocument):
+        return document.num_sentences
+    paragraphs = document.paragraphs if isinstance(document, SourceDocument) else document
+    return sum(len(paragraph) for paragraph in paragraphs)
+
+
+def _source_hash(source: SourceDocument) -> str:
+    """A hash of everything that the translation of a document depends on."""
+    parts = [source.context, source.context_translation] if source.context else []
+    return _text_hash([source.paragraphs, *parts] if parts else source.paragraphs)
+
+
+class _TranslationFile:
+    """The finished documents of this and earlier runs, one to a line below a header; without a path nothing at all.
+
+    The header holds what the translations depend on; a line holds the source's hash, so that a translation is never
+    taken for that of another text. `outputs` is what the decoder has said for the documents that are not finished.
+    """
+
+    def __init__(self, path: str | Path | None = None, file: BinaryIO | None = None, settings: Any = None) -> None:
+        self.path, self._file = path, file
+        self._finished: list[dict[str, Any]] = []
+        self._num_written = 0
+        self.outputs: SavedOutputs | None = None
+        if path is not None:
+            self._read(settings)
+            self.outputs = SavedOutputs(saved_outputs_path(Path(path)), settings)
+
+    def known(self, index: int, name: str | None, source: SourceDocument) -> TranslatedDocument | None:
+        """The document from an earlier run; None if it has not been translated."""
+        if index >= len(self._finished):
+            return None
+        line = self._finished[index]
+        if line["source"] != _source_hash(source):
+            raise ResumeError(
+                f"{self.path} holds the translation of another text as document {index} "
+                f"(there {line['id']!r}, now {name!r}); give another output file, or delete this one"
+            )
+        return TranslatedDocument(line["paragraphs"], DecodingStatistics(**line["statistics"]))
+
+    def append(self, name: str | None, source: SourceDocument, document: TranslatedDocument) -> None:
+        """Writes a finished document, at once."""
+        index = len(self._finished) + self._num_written
+        self._num_written += 1
+        self._write(
+            {
+                "document": index,
+                "id": name,
+                "source": _source_hash(source),
+                "paragraphs": document.paragraphs,
+                "statistics": asdict(document.statistics),
+            }
+        )
+
+    def _write(self, content: dict[str, Any]) -> None:
+        if self._file is not None:
+            self._file.write(json.dumps(content, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n")
+            self._file.flush()
+
+    def _read(self, settings: dict[str, Any]) -> None:
+        """Reads the finished documents, drops a last line without its end and stands behind them."""
+        assert self._file is not None
+        content = self._file.read()
+        complete = content[: content.rfind(b"\n") + 1]
+        lines = [self._parsed(number, line) for number, line in enumerate(complete.splitlines(), start=1)]
+        if content and not complete and not b'{"format": "hier_nmt'.startswith(content[:19]):
+            raise ResumeError(f"{self.path} exists and is no file of translations; it is not overwritten")
+        if lines:
+            self._check_header(lines[0], settings)
+            self._finished = lines[1:]
+        self._file.seek(len(complete))
+        self._file.truncate()
+        if not lines:
+            self._write({"format": FILE_FORMAT, "settings": settings})
+
+    def _parsed(self, number: int, line: bytes) -> dict[str, Any]:
+        try:
+            return json.loads(line)
+        except ValueError as error:
+            raise ResumeError(f"{self.path}:{number}: no line of a file of translations ({error})") from error
+
+    def _check_header(self, header: Any, settings: dict[str, Any]) -> None:
+        if not isinstance(header, dict) or header.get("format") != FILE_FORMAT:
+            raise ResumeError(f"{self.path} exists and is no file of translations; it is not overwritten")
+        then = header["settings"]
+        differing = [name for name in {**then, **settings} if then.get(name) != settings.get(name)]
+        if differing:
+            changes = "; ".join(f"{name}: there {then.get(name)!r}, now {settings.get(name)!r}" for name in differing)
+            raise ResumeError(f"{self.path} was made with something else ({changes}); give another output file")
+
+
+def _settings(translator: DocumentTranslator) -> dict[str, Any]:
+    """Everything that the translations depend on, but for rounding."""
+    model, vocabulary = translator.model, translator.vocabulary
+    generator = translator.generator
+    generation = generator.generation_config.to_diff_dict()
+    generation.pop("transformers_version", None)
+    return {
+        "strategy": translator.strategy,
+        "window_sentences": translator.window_sentences,
+        "max_source_tokens": translator.max_source_tokens,
+        "max_target_tokens": translator.max_target_tokens,
+        "max_new_tokens": generator.max_new_tokens,
+        "generation": {name: _as_json(value) for name, value in generation.items()},
+        "other_options": {name: _as_json(value) for name, value in generator.generate_kwargs.items()},
+        "dtype": str(model.dtype),
+        "model": _model_hash(model),
+        "tokenizers": [_vocabulary_hash(tokenizer) for tokenizer in (vocabulary.source, vocabulary.target)],
+    }
+
+
+def _as_json(value: Any) -> Any:
+    """The value, or the name of its class where JSON has no form for it."""
+    try:
+        return json.loads(json.dumps(value))
+    except TypeError:
+        return type(value).__name__
+
+
+def _text_hash(content: Any) -> str:
+    return hashlib.sha256(json.dumps(content, ensure_ascii=False).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def _vocabulary_hash(tokenizer: PreTrainedTokenizerBase) -> str:
+    return _text_hash(sorted(tokenizer.get_vocab().items()))
+
+
+def _model_hash(model: PreTrainedModel) -> str:
+    """A hash of the weights: 1,024 values spread over each tensor, as any training step changes all."""
+    digest = hashlib.sha256(type(model).__name__.encode())
+    for name, tensor in sorted(model.state_dict().items()):
+        values = tensor.detach().flatten()
+        sample = values[:: max(1, values.numel() // 1024)].to(device="cpu", dtype=torch.float64)
+        digest.update(f"{name} {tuple(tensor.shape)}".encode() + sample.numpy().tobytes())
+    return digest.hexdigest()[:16]

@@ -1,0 +1,287 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Translates the text of a file of documents, whatever its format, in parts that an interrupted run need not repeat."""
+
+import re
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby, zip_longest
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import AutoConfig, PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase, pipeline
+from transformers.utils import logging
+
+from ..data.formats.document_file import DocumentFile, Unit
+from ..text.long_sentences import sentence_joiner
+from ..text.text_segmentation import Segment, replace_sentences, segment_text
+from ..translation.working_documents import SourceDocument
+from .translate import translate_documents
+
+# A document is decoded, and kept in case of an interruption, in parts of at most so many sentences.
+PART_SENTENCES = 200
+# Sentences before a part that are its context; a window takes of them what it can hold.
+CONTEXT_SENTENCES = 32
+_LINE_BREAK = re.compile(r"[\r\n\v\f\x1c-\x1e\x85\u2028\u2029]+")
+
+
+@dataclass(frozen=True)
+class TranslatedSentence:
+    """A sentence of a file with its translation, and the index of its paragraph, counted through the documents."""
+
+    source: str
+    translation: str
+    paragraph: int
+
+
+def printed_lines(sentences: Sequence[TranslatedSentence], form: str, width: int) -> Iterator[str]:
+    """Sentences and translations for a terminal, a blank line between paragraphs.
+
+    Args:
+        sentences: what is printed.
+        form: "pairs", the one below the other, or "columns", beside each other.
+        width: characters of a line, for the columns.
+    """
+    column = (width - 3) // 2
+    for number, (_, paragraph) in enumerate(groupby(sentences, key=lambda sentence: sentence.paragraph)):
+        if number:
+            yield ""
+        for sentence in paragraph:
+            if form == "pairs":
+                yield from (sentence.source, f"    {sentence.translation}")
+                continue
+            columns = (textwrap.wrap(sentence.source, column), textwrap.wrap(sentence.translation, column))
+            yield from (f"{left:<{column}} | {right}" for left, right in zip_longest(*columns, fillvalue=""))
+
+
+def output_path(path: Path, source_language: str, target_language: str) -> Path:
+    """Where the translation of a file goes: "film.en.srt" and "film.srt" become "film.fr.srt", "a.en" becomes "a.fr".
+
+    Raises:
+        FileExistsError: it is there already.
+    """
+    name = path.name.removesuffix(".gz")
+    parts = name.split(".")
+    place = next((at for at in (-1, -2) if len(parts) > -at and parts[at] == source_language), None)
+    if place is None:
+        parts.insert(max(1, len(parts) - 1), target_language)
+    else:
+        parts[place] = target_language
+    output = path.with_name(".".join(parts))
+    if output.exists():
+        raise FileExistsError(f"{output} exists; name another file, or the same, with --output")
+    return output
+
+
+@dataclass(frozen=True)
+class TranslatedFile:
+    """What `DocumentFile.translated` takes, the sentences that were translated, and how many units were not, as they
+    have a translation."""
+
+    translations: list[list[str]]
+    sentences: list[TranslatedSentence]
+    num_kept: int = 0
+
+
+@dataclass(frozen=True)
+class _CutUnit:
+    unit: Unit
+    segments: list[Segment]
+    paragraph: int
+
+    @property
+    def has_letters(self) -> bool:
+        """Whether there is anything to translate: a number or a dash alone is the same in every language."""
+        return any(character.isalpha() for character in self.unit.source)
+
+    @property
+    def sentences(self) -> list[str]:
+        return [segment.text for segment in self.segments if segment.is_sentence]
+
+
+def load_config(checkpoint: str | Path) -> PreTrainedConfig:
+    """The configuration of a checkpoint directory, which says the languages of the model before it is loaded."""
+    if not Path(checkpoint).is_dir():
+        raise FileNotFoundError(f"there is no checkpoint directory {checkpoint}")
+    return AutoConfig.from_pretrained(str(checkpoint))
+
+
+def check_device(device: str) -> None:
+    """Raises ValueError for a device that is unknown or not in this machine."""
+    try:
+        torch.empty(1, device=device)
+    # Each backend has its own way to say that it is not there.
+    except Exception as error:
+        reason = str(error).strip().partition("\n")[0] or type(error).__name__
+        raise ValueError(f"--device {device} cannot be used: {reason}") from None
+
+
+def load_pipeline(checkpoint: str | Path, device: str) -> Any:
+    """The translation pipeline of a checkpoint directory, with its model, tokenizer and target tokenizer.
+
+    On a CPU in float32, as only some are faster in bfloat16, and without PyTorch's fused attention, which is slower
+    there for the single query of a decoding step.
+
+    Raises:
+        FileNotFoundError: there is no such directory.
+        ValueError: the device cannot be used.
+    """
+    if not Path(checkpoint).is_dir():
+        raise FileNotFoundError(f"there is no checkpoint directory {checkpoint}")
+    check_device(device)
+    on_cpu = device == "cpu"
+    dtype: Any = torch.float32 if on_cpu else "auto"
+    attention = {"attn_implementation": "eager" if on_cpu else None}
+    task: Any = "translation"
+    logging.disable_progress_bar()
+    try:
+        return pipeline(task, model=str(checkpoint), device=device, dtype=dtype, model_kwargs=attention)
+    finally:
+        logging.enable_progress_bar()
+
+
+def languages_of(config: PreTrainedConfig, source: str | None = None, target: str | None = None) -> tuple[str, str]:
+    """(source language, target language) as given, or else of the model that has the configuration.
+
+    Raises:
+        ValueError: the model does not say.
+    """
+    source = source or getattr(config, "source_language", None)
+    target = target or getattr(config, "target_language", None)
+    if not source or not target:
+        raise ValueError(f"{config.name_or_path} does not say its languages: name source and target language")
+    return source, target
+
+
+def translate_file(
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,
+    file: DocumentFile,
+    *,
+    source_language: str,
+    target_language: str | None = None,
+    context: Sequence[Sequence[str]] = (),
+    anew: bool = False,
+    output_file: str | Path | None = None,
+    **options: Any,
+) -> TranslatedFile:
+    """The translation of every unit of a file. Each unit is cut into sentences; units of a document are its context.
+
+    Args:
+        model: an encoder-decoder model.
+        tokenizer: of the source language, or of both.
+        file: what to translate. Units that are translated already keep their translation, units without a letter stay
+            as they are.
+        source_language: ISO 639 code, by whose rules units are cut into sentences.
+        target_language: ISO 639 code.
+        context: paragraphs of sentences before each document, read but not translated.
+        anew: translate also what is translated already.
+        output_file: the finished parts, see `translate_documents`; an interrupted run goes on from there.
+        options: of `translate_documents`.
+
+    Raises:
+        ResumeError: `output_file` belongs to another model, other settings or another text.
+    """
+    documents = _cut(file, source_language)
+    limit = part_limit(model)
+    todo = [
+        [unit for unit in units if unit.has_letters and (anew or not unit.unit.is_translated)] for units in documents
+    ]
+    parts = [
+        part
+        for units, wanted in zip(documents, todo, strict=True)
+        for part in document_parts(_pieces(units, wanted), context, limit)
+    ]
+    translated = translate_documents(
+        model,
+        tokenizer,
+        parts,
+        output_file=output_file,
+        source_language=source_language,
+        target_language=target_language,
+        **options,
+    )
+    sentences = iter([_LINE_BREAK.sub(" ", text) for part in translated for paragraph in part for text in paragraph])
+    joiner = sentence_joiner(target_language)
+    pairs: list[TranslatedSentence] = []
+    translations = []
+    for units, wanted in zip(documents, todo, strict=True):
+        chosen = set(map(id, wanted))
+        translations.append([_translation(one, id(one) in chosen, sentences, joiner, pairs) for one in units])
+    num_kept = 0 if anew else sum(one.unit.is_translated for units in documents for one in units)
+    return TranslatedFile(translations, pairs, num_kept)
+
+
+def _cut(file: DocumentFile, language: str) -> list[list[_CutUnit]]:
+    """The units of each document, cut into sentences."""
+    paragraph = -1
+    documents = []
+    for document in file.documents:
+        units = []
+        for group in document.paragraphs:
+            paragraph += 1
+            units += [_CutUnit(unit, segment_text(unit.source, language), paragraph) for unit in group]
+        documents.append(units)
+    return documents
+
+
+def _translation(
+    one: _CutUnit, is_wanted: bool, sentences: Iterator[str], joiner: str, pairs: list[TranslatedSentence]
+) -> str:
+    """The translation of a unit out of those of all sentences; the pairs of its sentences are added to `pairs`."""
+    if not is_wanted:
+        return one.unit.target or one.unit.source
+    found = [next(sentences) for _ in one.sentences]
+    pairs += [TranslatedSentence(*pair, one.paragraph) for pair in zip(one.sentences, found, strict=True)]
+    return replace_sentences(one.segments, found, joiner)
+
+
+def _pieces(units: Sequence[_CutUnit], wanted: Sequence[_CutUnit]) -> Iterator[tuple[bool, int, list[str]]]:
+    chosen = set(map(id, wanted))
+    return ((id(one) in chosen, one.paragraph, one.sentences) for one in units)
+
+
+def part_limit(model: PreTrainedModel) -> int | None:
+    """The sentences of a part; None for a model that reads whole documents, which are not cut."""
+    return None if getattr(model.config, "window_sentences", 1) == 0 else PART_SENTENCES
+
+
+def document_parts(
+    pieces: Iterable[tuple[bool, int, Sequence[str]]], context: Sequence[Sequence[str]], limit: int | None
+) -> Iterator[SourceDocument]:
+    """The wanted sentences of a document in parts, each with the sentences before it.
+
+    Args:
+        pieces: of each piece of the document, whether it is wanted, the index of its paragraph and its sentences.
+        context: paragraphs of sentences before the document.
+        limit: the most sentences of a part, or None.
+    """
+    row = [(-index, sentence) for index, paragraph in enumerate(context, start=1) for sentence in paragraph]
+    start = len(row)
+    for is_wanted, paragraph, sentences in pieces:
+        if not is_wanted:
+            yield from _part(row, start, limit)
+            start = len(row) + len(sentences)
+        for sentence in sentences:
+            row.append((paragraph, sentence))
+            if len(row) - start == limit:
+                yield from _part(row, start, limit)
+                start = len(row)
+    yield from _part(row, start, limit)
+
+
+def _part(row: Sequence[tuple[int, str]], start: int, limit: int | None) -> Iterator[SourceDocument]:
+    """The sentences from `start` on, if there are any, with those before them as context."""
+    if start < len(row):
+        before = row[:start] if limit is None else row[max(0, start - CONTEXT_SENTENCES) : start]
+        yield SourceDocument(_in_paragraphs(row[start:]), _in_paragraphs(before))
+
+
+def _in_paragraphs(sentences: Sequence[tuple[int, str]]) -> list[list[str]]:
+    """The sentences, each given with the number of its paragraph, as paragraphs."""
+    paragraphs: dict[int, list[str]] = {}
+    for paragraph, sentence in sentences:
+        paragraphs.setdefault(paragraph, []).append(sentence)
+    return list(paragraphs.values())

@@ -1,0 +1,102 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Translates pages of HTML and Markdown, in parts that an interrupted run need not repeat."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+from ..data.corpus_files import read_bytes
+from ..data.text_files import byte_order_mark
+from ..text.long_sentences import sentence_joiner
+from ..translation.pipeline_inputs import TEXT_FORMATS, document_layout
+from .left_out_text import left_out
+from .page_declarations import decode_page, with_declarations
+from .translate import translate_documents
+from .translate_files import TranslatedSentence, document_parts, part_limit
+
+# Text formats of the pipeline, and the endings that name them.
+MARKUP_FORMATS = tuple(name for name in TEXT_FORMATS if name != "plain")
+_MARKUP_ENDINGS = {".html": "html", ".htm": "html", ".xhtml": "html", ".md": "markdown", ".markdown": "markdown"}
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page, which says already of itself what will be true of its translation, and what stands before its text."""
+
+    text: str
+    text_format: str
+    byte_order_mark: bytes = b""
+
+
+def markup_format_of(path: str | Path) -> str | None:
+    """The one of `MARKUP_FORMATS` that a file has by its ending, or None."""
+    path = Path(path)
+    return _MARKUP_ENDINGS.get(path.with_name(path.name.removesuffix(".gz")).suffix.lower())
+
+
+def read_page(path: str | Path, text_format: str, source_language: str, target_language: str) -> Page:
+    """The page in a file; HTML is read in the encoding that it declares.
+
+    Args:
+        path: the file.
+        text_format: one of `MARKUP_FORMATS`.
+        source_language, target_language: ISO 639 codes.
+
+    Raises:
+        CorpusError: the file is empty, or in another encoding than it declares.
+        OSError: it cannot be read.
+    """
+    content = read_bytes(path)
+    text = with_declarations(decode_page(content, path), text_format, source_language, target_language)
+    return Page(text, text_format, byte_order_mark(content))
+
+
+def translate_page(
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,
+    page: Page,
+    *,
+    source_language: str,
+    target_language: str | None = None,
+    context: Sequence[Sequence[str]] = (),
+    output_file: str | Path | None = None,
+    **options: Any,
+) -> tuple[bytes, list[TranslatedSentence], Mapping[str, int]]:
+    """The content of the translated page, its sentences, and how often text of which elements was left as it is.
+
+    Args:
+        model: an encoder-decoder model.
+        tokenizer: of the source language, or of both.
+        page: what to translate. Tags, attributes, code and link targets stay as they are.
+        source_language: ISO 639 code, by whose rules text is cut into sentences.
+        target_language: ISO 639 code.
+        context: paragraphs of sentences before the page, read but not translated.
+        output_file: the finished parts, see `translate_documents`; an interrupted run goes on from there.
+        options: of `translate_documents`.
+
+    Raises:
+        ImportError: a package for the format is not installed.
+        ResumeError: `output_file` belongs to another model, other settings or another text.
+    """
+    joiner = sentence_joiner(target_language)
+    layout = document_layout({"text": page.text}, page.text_format, source_language, joiner)
+    pieces = ((True, index, paragraph) for index, paragraph in enumerate(layout.paragraphs()))
+    parts = list(document_parts(pieces, context, part_limit(model)))
+    translated = translate_documents(
+        model,
+        tokenizer,
+        parts,
+        output_file=output_file,
+        source_language=source_language,
+        target_language=target_language,
+        **options,
+    )
+    texts = [text for part in translated for paragraph in part for text in paragraph]
+    slots = zip(layout.slots, texts, strict=True)
+    sentences = [TranslatedSentence(slot.text, text, slot.paragraph) for slot, text in slots]
+    content = page.byte_order_mark + layout.text(texts).encode("utf-8", "replace")
+    return content, sentences, left_out(page.text)

@@ -1,0 +1,374 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Encoder and decoder of the document translation network, and what all its models share.
+
+Dimensions: B batch, S source tokens, T target tokens, Q decoder tokens of this call, L target tokens of the whole
+prefix (cached ones included), N sentences, D model width, V vocabulary.
+"""
+
+import math
+from typing import Any, Unpack
+
+import torch
+from torch import nn
+from transformers import initialization as init
+from transformers.cache_utils import Cache, DynamicCache, EncoderDecoderCache
+from transformers.modeling_outputs import BaseModelOutputWithPastAndCrossAttentions
+
+from ...attention.attention_plan import AttentionInputs, kept_with_cache
+from ...attention.conditional_attention import ConditionalAttention, SentenceContextAttention, SentencePooling
+from ...attention.multi_head_attention import MultiHeadAttention
+from ...attention.positions import POSITION_ENCODING_CLASSES
+from ...attention.sentence_encoder import SentenceEncoder
+from ...configuration.configuration_hier_nmt import HierNMTConfig
+from ...configuration.library_internals import (
+    OutputRecorder,
+    TransformersKwargs,
+    capture_outputs,
+    merge_with_config_defaults,
+    named_cache,
+    one_cache,
+)
+from ...ops.document_structure import DocumentStructure, Sentences
+from ...ops.linear import Linear
+from ..common.cross_entropy import mean_cross_entropy
+from ..common.model_outputs import HierNMTEncoderOutput
+from ..common.safetensors_model import SafetensorsModel
+from .transformer_layers import (
+    CROSS_ATTENTION_CLASSES,
+    DECODER_SELF_ATTENTION_CLASSES,
+    ENCODER_SELF_ATTENTION_CLASSES,
+    SENTENCE_ENCODER_CLASSES,
+    HierNMTDecoderLayer,
+    HierNMTEncoderLayer,
+    sentence_units,
+)
+from .window_structure import (
+    check_structure_ids,
+    document_structure,
+    target_structure,
+    token_mask,
+    written_sentences,
+)
+
+
+def is_dropped(module: nn.Module, probability: float) -> bool:
+    """Whether LayerDrop (Fan et al. 2019) leaves a layer out this time."""
+    return module.training and probability > 0.0 and torch.rand([]).item() < probability
+
+
+class HierNMTPreTrainedModel(SafetensorsModel):
+    """What all HierNMT models share: configuration class, initialisation and abilities."""
+
+    config: HierNMTConfig
+    base_model_prefix = "model"
+    supports_gradient_checkpointing = True
+    _no_split_modules = ["HierNMTEncoderLayer", "HierNMTDecoderLayer"]
+    _supports_sdpa = True
+    _supports_flex_attn = True
+    _supports_attention_backend = True
+    _can_compile_fullgraph = True
+
+    def _init_weights(self, module: nn.Module) -> None:
+        """Initialises as the base class does, and the queries of sentence encoders like a weight matrix."""
+        super()._init_weights(module)
+        if isinstance(module, SentenceEncoder):
+            init.normal_(module.query, mean=0.0, std=self.config.init_std)
+
+    def widen_selection(self, widening: float = 1.0) -> None:
+        """Lets conditional and hierarchical slots read more of the N sentences in training than t, their scores added.
+
+        A warm-up: relevance gets a gradient from more sentences, before it has to choose. Evaluation chooses as ever.
+
+        Args:
+            widening: from 0, t sentences, to 1, every sentence; between them N^widening t^(1 - widening). A compiled
+                model, whose shapes must not depend on sentences, takes the number of tokens for N.
+
+        Raises:
+            ValueError: `widening` is not from 0 to 1.
+        """
+        if not 0 <= widening <= 1:
+            raise ValueError(f"widening must be from 0 to 1, got {widening}")
+        for module in self.modules():
+            if isinstance(module, ConditionalAttention):
+                module.selection_widening = widening
+
+    def token_embedding(self, vocab_size: int) -> nn.Embedding:
+        """A new embedding of so many tokens; other families of models put in their own."""
+        return nn.Embedding(vocab_size, self.config.d_model, self.config.pad_token_id)
+
+    def output_layer(self) -> nn.Module:
+        """A new output layer, from states [..., D] to logits [..., V]; likewise."""
+        return Linear(self.config.d_model, self.config.target_vocab_size, bias=False)
+
+    def mean_loss(
+        self, logits: torch.Tensor, labels: torch.Tensor, num_items_in_batch: torch.Tensor | int | None
+    ) -> torch.Tensor:
+        """The loss of logits [B, T, V] for labels [B, T], see `mean_cross_entropy`; likewise."""
+        return mean_cross_entropy(logits, labels, num_items_in_batch)
+
+    @property
+    def dummy_inputs(self) -> dict[str, torch.Tensor]:
+        """A batch of two short windows, one padded."""
+        input_ids = torch.tensor([[6, 7, 8, 9, 10], [6, 7, 8, 0, 0]], device=self.device)
+        attention_mask = torch.tensor([[1, 1, 1, 1, 1], [1, 1, 1, 0, 0]], device=self.device)
+        return {"input_ids": input_ids, "attention_mask": attention_mask, "decoder_input_ids": input_ids}
+
+    def resize_token_embeddings(self, *args: Any, **kwargs: Any) -> nn.Embedding:
+        """Resizes as the base class does and keeps the configuration's two sizes of a joint vocabulary equal."""
+        embeddings = super().resize_token_embeddings(*args, **kwargs)
+        if self.config.share_encoder_decoder_embeddings:
+            self.config.decoder_vocab_size = embeddings.weight.shape[0]
+        return embeddings
+
+
+class HierNMTStack(HierNMTPreTrainedModel):
+    """Token embedding, positions, layers and final norm: what the encoder and the decoder are made of."""
+
+    def __init__(self, config: HierNMTConfig, vocab_size: int, layer_class: type[nn.Module], num_layers: int):
+        super().__init__(config)
+        self.embed_tokens = self.token_embedding(vocab_size)
+        self.embed_scale = math.sqrt(config.d_model) if config.scale_embedding else 1.0
+        self.embed_positions = POSITION_ENCODING_CLASSES[config.position_encoding](config)
+        self.layers = nn.ModuleList([layer_class(config, index) for index in range(num_layers)])
+        self.layer_norm = nn.LayerNorm(config.d_model) if config.normalize_before else nn.Identity()
+        self.gradient_checkpointing = False
+
+    def add_positions(self, inputs_embeds: torch.Tensor, structure: DocumentStructure) -> torch.Tensor:
+        """What enters the first layer, [B, S, D]: the scaled embeddings [B, S, D] at their places in `structure`."""
+        positions = self.embed_positions(structure).to(inputs_embeds.dtype)
+        hidden_states = inputs_embeds * self.embed_scale + positions
+        return nn.functional.dropout(hidden_states, p=self.config.dropout, training=self.training)
+
+
+class HierNMTEncoder(HierNMTStack):
+    """Embeds a source window and runs it through the encoder layers."""
+
+    _can_record_outputs = {
+        "hidden_states": HierNMTEncoderLayer,
+        "attentions": MultiHeadAttention,
+        "selected_sentences": OutputRecorder(ConditionalAttention, index=2),
+        "sentence_attentions": OutputRecorder(ConditionalAttention, index=3),
+        "context_attentions": OutputRecorder(SentenceContextAttention, index=1),
+    }
+
+    layer_class: type[nn.Module] = HierNMTEncoderLayer
+
+    def __init__(self, config: HierNMTConfig):
+        super().__init__(config, config.vocab_size, self.layer_class, config.encoder_layers)
+        encodes_once = config.sentence_encoder_sharing == "model"
+        reads_shared = encodes_once and (config.encoder_reads_encodings or config.decoder_reads_source_encodings)
+        self.reads_encodings = reads_shared or config.encoder_reads_encodings
+        self.sentence_encoder = SENTENCE_ENCODER_CLASSES[config.sentence_encoder](config) if reads_shared else None
+        self.post_init()
+
+    @merge_with_config_defaults
+    @capture_outputs
+    def forward(
+        self,
+        input_ids: torch.Tensor | None = None,
+        attention_mask: torch.Tensor | None = None,
+        sentence_ids: torch.Tensor | None = None,
+        paragraph_ids: torch.Tensor | None = None,
+        inputs_embeds: torch.Tensor | None = None,
+        **kwargs: Unpack[TransformersKwargs],
+    ) -> HierNMTEncoderOutput:
+        """Source states [B, S, D] with the structure they were computed under.
+
+        Args:
+            input_ids: [B, S]; or `inputs_embeds`.
+            attention_mask: [B, S], zero on padding; default: everything but `pad_token_id`.
+            sentence_ids, paragraph_ids: numbers of the tokens [B, S] from 1, 0 on padding; default: derived from the
+                separators in `input_ids`.
+            inputs_embeds: [B, S, D], before scaling.
+
+        Raises:
+            ValueError: there are no source tokens, or numbers that are not for them.
+        """
+        if (input_ids is None) == (inputs_embeds is None):
+            raise ValueError("Pass exactly one of input_ids and inputs_embeds.")
+        if inputs_embeds is None:
+            inputs_embeds = self.embed_tokens(input_ids)
+        if inputs_embeds.shape[1] == 0:
+            raise ValueError(f"The source has no tokens: its embeddings have the shape {tuple(inputs_embeds.shape)}.")
+        check_structure_ids("sentence_ids", sentence_ids, inputs_embeds)
+        check_structure_ids("paragraph_ids", paragraph_ids, inputs_embeds)
+        mask = token_mask(self.config, input_ids, inputs_embeds, attention_mask)
+        structure = document_structure(self.config, input_ids, mask, sentence_ids, paragraph_ids)
+
+        hidden_states = self.add_positions(inputs_embeds, structure)
+        plan = ENCODER_SELF_ATTENTION_CLASSES[self.config.encoder_self_attention].plan(
+            AttentionInputs(
+                self.config, inputs_embeds, mask if attention_mask is None else attention_mask, structure, structure
+            )
+        )
+        sentences = sentence_units(self.config, structure.sentence_ids) if self.reads_encodings else None
+        sentence_states = None
+        if self.sentence_encoder is not None and sentences is not None:
+            sentence_states = self.sentence_encoder(hidden_states, sentences.sentence_ids, sentences.num_sentences)
+        for layer in self.layers:
+            if not is_dropped(self, self.config.encoder_layerdrop):
+                hidden_states = layer(hidden_states, plan, sentences, sentence_states, **kwargs)
+        return HierNMTEncoderOutput(
+            last_hidden_state=self.layer_norm(hidden_states),
+            sentence_ids=structure.sentence_ids,
+            paragraph_ids=structure.paragraph_ids,
+            sentence_states=sentence_states,
+        )
+
+
+class HierNMTDecoder(HierNMTStack):
+    """Runs a target prefix, or its newest tokens, through the decoder layers."""
+
+    _can_record_outputs = {
+        "hidden_states": HierNMTDecoderLayer,
+        "attentions": OutputRecorder(MultiHeadAttention, index=1, layer_name="self_attn"),
+        "cross_attentions": OutputRecorder(MultiHeadAttention, index=1, layer_name="encoder_attn"),
+        "selected_sentences": OutputRecorder(ConditionalAttention, index=2, layer_name="self_attn"),
+        "sentence_attentions": OutputRecorder(ConditionalAttention, index=3, layer_name="self_attn"),
+        "cross_selected_sentences": OutputRecorder(ConditionalAttention, index=2, layer_name="encoder_attn"),
+        "cross_sentence_attentions": OutputRecorder(ConditionalAttention, index=3, layer_name="encoder_attn"),
+        "context_attentions": OutputRecorder(SentenceContextAttention, index=1),
+    }
+
+    layer_class: type[nn.Module] = HierNMTDecoderLayer
+
+    def __init__(self, config: HierNMTConfig):
+        super().__init__(config, config.target_vocab_size, self.layer_class, config.decoder_layers)
+        encodes_once = config.sentence_encoder_sharing == "model" and config.decoder_reads_target_encodings
+        self.sentence_encoder = SentenceEncoder(config) if encodes_once else None
+        self.post_init()
+
+    @merge_with_config_defaults
+    @capture_outputs
+    def forward(
+        self,
+        input_ids: torch.Tensor | None = None,
+        attention_mask: torch.Tensor | None = None,
+        sentence_ids: torch.Tensor | None = None,
+        paragraph_ids: torch.Tensor | None = None,
+        encoder_hidden_states: torch.Tensor | None = None,
+        encoder_attention_mask: torch.Tensor | None = None,
+        encoder_structure: DocumentStructure | None = None,
+        encoder_sentence_states: torch.Tensor | None = None,
+        cache: Cache | None = None,
+        inputs_embeds: torch.Tensor | None = None,
+        use_cache: bool | None = None,
+        past_key_values: Cache | None = None,
+        **kwargs: Unpack[TransformersKwargs],
+    ) -> BaseModelOutputWithPastAndCrossAttentions:
+        """Target states [B, Q, D].
+
+        Args:
+            input_ids: the newest Q target tokens [B, Q]; or `inputs_embeds`.
+            attention_mask: mask of the whole prefix [B, L], zero on padding; or a ready 4-dimensional mask.
+            sentence_ids, paragraph_ids: numbers of the whole prefix [B, L], from 1, 0 on padding (columns past the
+                prefix, for static caches, are ignored); default: derived from `input_ids`, which then must be the whole
+                prefix wherever the configuration reads sentences.
+            encoder_hidden_states: source states [B, S, D].
+            encoder_attention_mask: [B, S], zero on padding.
+            encoder_structure: structure of the source, or None where it is not known.
+            encoder_sentence_states: encodings of the source's sentences [B, N, D], where all layers share them.
+            cache: of earlier tokens; `past_key_values` is its older name.
+            inputs_embeds: [B, Q, D], before scaling.
+            use_cache: make a cache if there is none.
+        """
+        if (input_ids is None) == (inputs_embeds is None):
+            raise ValueError("Pass exactly one of decoder_input_ids and decoder_inputs_embeds.")
+        if inputs_embeds is None:
+            inputs_embeds = self.embed_tokens(input_ids)
+        cache = one_cache(cache, past_key_values)
+        if use_cache and cache is None:
+            cache = EncoderDecoderCache(DynamicCache(config=self.config), DynamicCache(config=self.config))
+        if cache is not None and not isinstance(cache, EncoderDecoderCache):
+            raise ValueError(f"the cache must be an EncoderDecoderCache, not a {type(cache).__name__}.")
+        check_structure_ids("decoder_sentence_ids", sentence_ids, inputs_embeds)
+        check_structure_ids("decoder_paragraph_ids", paragraph_ids, inputs_embeds)
+        queries, keys = target_structure(
+            self.config, input_ids, inputs_embeds, attention_mask, sentence_ids, paragraph_ids, cache
+        )
+
+        self_plan = self._self_attention_plan(inputs_embeds, attention_mask, queries, keys, cache)
+        cross_plan, source_sentences = None, None
+        if encoder_hidden_states is not None:
+            if self.config.decoder_reads_source_encodings:
+                source_sentences = kept_with_cache(
+                    cache, 0, "sentences", lambda: self._source_sentences(encoder_structure)
+                )
+            writing = written_sentences(self.config, queries, input_ids)
+            cross_plan = self._cross_attention_plan(
+                inputs_embeds,
+                encoder_hidden_states,
+                encoder_attention_mask,
+                writing,
+                encoder_structure,
+                cache,
+            )
+        hidden_states = self.add_positions(inputs_embeds, queries)
+        pooling = None if self.sentence_encoder is None else SentencePooling(hidden_states, self.sentence_encoder)
+        for layer in self.layers:
+            if not is_dropped(self, self.config.decoder_layerdrop):
+                hidden_states = layer(
+                    hidden_states,
+                    self_plan,
+                    encoder_hidden_states,
+                    cross_plan,
+                    source_sentences,
+                    encoder_sentence_states,
+                    pooling=pooling,
+                    cache=cache,
+                    **kwargs,
+                )
+        return BaseModelOutputWithPastAndCrossAttentions(
+            last_hidden_state=self.layer_norm(hidden_states), **named_cache(cache)
+        )
+
+    def _source_sentences(self, encoder_structure: DocumentStructure | None) -> Sentences:
+        if encoder_structure is None:
+            raise ValueError(
+                "With encoder_outputs alone, pass sentence_ids: this configuration reads source sentences."
+            )
+        return sentence_units(self.config, encoder_structure.sentence_ids)
+
+    def _self_attention_plan(
+        self,
+        inputs_embeds: torch.Tensor,
+        attention_mask: torch.Tensor | None,
+        queries: DocumentStructure,
+        keys: DocumentStructure | None,
+        cache: EncoderDecoderCache | None,
+    ) -> Any:
+        """The plan of the self-attention, whose keys are the whole target prefix."""
+        if attention_mask is None and keys is not None:
+            attention_mask = keys.sentence_ids > 0
+        target_cache = None if cache is None else cache.self_attention_cache
+        return DECODER_SELF_ATTENTION_CLASSES[self.config.decoder_self_attention].plan(
+            AttentionInputs(
+                self.config, inputs_embeds, attention_mask, queries, keys, is_causal=True, cache=target_cache
+            )
+        )
+
+    def _cross_attention_plan(
+        self,
+        inputs_embeds: torch.Tensor,
+        encoder_hidden_states: torch.Tensor,
+        encoder_attention_mask: torch.Tensor | None,
+        queries: DocumentStructure,
+        encoder_structure: DocumentStructure | None,
+        cache: EncoderDecoderCache | None,
+    ) -> Any:
+        """The plan of the cross-attention, whose keys are the source tokens."""
+        return CROSS_ATTENTION_CLASSES[self.config.cross_attention].plan(
+            AttentionInputs(
+                self.config,
+                inputs_embeds,
+                encoder_attention_mask,
+                queries,
+                encoder_structure,
+                encoder_hidden_states=encoder_hidden_states,
+                source_cache=cache,
+            )
+        )
+
+
+__all__ = ["HierNMTDecoder", "HierNMTEncoder", "HierNMTPreTrainedModel", "HierNMTStack"]

@@ -1,0 +1,332 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The document translation network, and the network with a language modelling head.
+
+Dimensions: B batch, S source tokens, T target tokens, Q decoder tokens of this call, L target tokens of the whole
+prefix (cached ones included), D model width, V vocabulary.
+"""
+
+from typing import Any, Unpack
+
+import torch
+from torch import nn
+from transformers.cache_utils import Cache, EncoderDecoderCache
+from transformers.modeling_outputs import BaseModelOutput
+
+from ...configuration.configuration_hier_nmt import HierNMTConfig
+from ...configuration.library_internals import (
+    CACHE_NAME,
+    TransformersKwargs,
+    can_return_tuple,
+    named_cache,
+    one_cache,
+    resized_embedding,
+    resized_output_layer,
+)
+from ..common.model_outputs import (
+    CHOSEN_SENTENCES,
+    HierNMTLMOutput,
+    HierNMTModelOutput,
+    chosen_sentences,
+    encoder_output_from_tuple,
+)
+from ..common.target_generation import TargetGenerationMixin
+from ..common.target_labels import shift_tokens_right
+from .encoder_decoder import HierNMTDecoder, HierNMTEncoder, HierNMTPreTrainedModel
+from .growing_cache import growing_cache
+from .window_structure import source_structure, target_numbers, without_padding_behind
+
+
+class HierNMTModel(HierNMTPreTrainedModel):
+    """Encoder and decoder without the output layer.
+
+    Attributes:
+        encoder_class, decoder_class: what it is made of; other families of models put in their own.
+    """
+
+    encoder_class: type[HierNMTEncoder] = HierNMTEncoder
+    decoder_class: type[HierNMTDecoder] = HierNMTDecoder
+
+    _tied_weights_keys = {
+        "encoder.embed_tokens.weight": "shared.weight",
+        "decoder.embed_tokens.weight": "shared.weight",
+    }
+
+    def __init__(self, config: HierNMTConfig):
+        super().__init__(config)
+        if config.share_encoder_decoder_embeddings:
+            self.shared = self.token_embedding(config.vocab_size)
+        else:
+            self._tied_weights_keys = {}
+        self.encoder = self.encoder_class(config)
+        self.decoder = self.decoder_class(config)
+        self.post_init()
+
+    def get_input_embeddings(self) -> nn.Embedding:
+        """The embedding of the source tokens; of all where the vocabulary is joint."""
+        return self.encoder.embed_tokens
+
+    def set_input_embeddings(self, value: Any) -> None:
+        """Replaces what `get_input_embeddings` gives."""
+        self.encoder.embed_tokens = value
+        if self.config.share_encoder_decoder_embeddings:
+            self.shared = value
+            self.decoder.embed_tokens = value
+
+    @can_return_tuple
+    def forward(
+        self,
+        input_ids: torch.Tensor | None = None,
+        attention_mask: torch.Tensor | None = None,
+        decoder_input_ids: torch.Tensor | None = None,
+        decoder_attention_mask: torch.Tensor | None = None,
+        sentence_ids: torch.Tensor | None = None,
+        paragraph_ids: torch.Tensor | None = None,
+        decoder_sentence_ids: torch.Tensor | None = None,
+        decoder_paragraph_ids: torch.Tensor | None = None,
+        encoder_outputs: tuple[torch.Tensor, ...] | BaseModelOutput | None = None,
+        cache: Cache | None = None,
+        inputs_embeds: torch.Tensor | None = None,
+        decoder_inputs_embeds: torch.Tensor | None = None,
+        use_cache: bool | None = None,
+        past_key_values: Cache | None = None,
+        **kwargs: Unpack[TransformersKwargs],
+    ) -> HierNMTModelOutput:
+        """Target states [B, Q, D] and the source's.
+
+        Args:
+            input_ids: source tokens [B, S]; or `inputs_embeds` [B, S, D]; or `encoder_outputs`.
+            attention_mask: [B, S], zero on source padding; default: everything but `pad_token_id`.
+            decoder_input_ids: target tokens [B, Q]; or `decoder_inputs_embeds` [B, Q, D].
+            decoder_attention_mask: mask of the whole target prefix [B, L].
+            sentence_ids, paragraph_ids: numbers of the source tokens [B, S]; default: derived from the separators.
+            decoder_sentence_ids, decoder_paragraph_ids: numbers of the whole target prefix [B, L]; likewise.
+            encoder_outputs: what the encoder returned earlier.
+            cache: of earlier target tokens; `past_key_values` is its older name.
+            use_cache: make a cache if there is none.
+        """
+        if encoder_outputs is None:
+            encoder_outputs = self.encoder(
+                input_ids=input_ids,
+                attention_mask=attention_mask,
+                sentence_ids=sentence_ids,
+                paragraph_ids=paragraph_ids,
+                inputs_embeds=inputs_embeds,
+                return_dict=True,
+                **kwargs,
+            )
+        if not isinstance(encoder_outputs, BaseModelOutput):
+            encoder_outputs = encoder_output_from_tuple(encoder_outputs)
+        source = source_structure(self.config, encoder_outputs, input_ids, attention_mask, sentence_ids, paragraph_ids)
+        if attention_mask is None and source is not None:
+            attention_mask = source.sentence_ids > 0
+
+        for name in ("selected_sentences", "sentence_attentions"):
+            if kwargs.get(f"output_{name}", getattr(self.config, f"output_{name}", False)):
+                kwargs[f"output_cross_{name}"] = True  # type: ignore[literal-required]
+        decoder_outputs = self.decoder(
+            input_ids=decoder_input_ids,
+            attention_mask=decoder_attention_mask,
+            sentence_ids=decoder_sentence_ids,
+            paragraph_ids=decoder_paragraph_ids,
+            encoder_hidden_states=encoder_outputs.last_hidden_state,
+            encoder_attention_mask=attention_mask,
+            encoder_structure=source,
+            encoder_sentence_states=getattr(encoder_outputs, "sentence_states", None),
+            cache=one_cache(cache, past_key_values),
+            inputs_embeds=decoder_inputs_embeds,
+            use_cache=use_cache,
+            return_dict=True,
+            **kwargs,
+        )
+        return HierNMTModelOutput(
+            last_hidden_state=decoder_outputs.last_hidden_state,
+            **named_cache(getattr(decoder_outputs, CACHE_NAME)),
+            decoder_hidden_states=decoder_outputs.hidden_states,
+            decoder_attentions=decoder_outputs.attentions,
+            cross_attentions=decoder_outputs.cross_attentions,
+            encoder_last_hidden_state=encoder_outputs.last_hidden_state,
+            encoder_hidden_states=encoder_outputs.hidden_states,
+            encoder_attentions=encoder_outputs.attentions,
+            **chosen_sentences(encoder_outputs, decoder_outputs),
+        )
+
+
+class HierNMTForConditionalGeneration(HierNMTPreTrainedModel, TargetGenerationMixin):
+    """The document translation model: logits of the next target token.
+
+    Attributes:
+        model_class: what it is made of; other families of models put in their own.
+    """
+
+    model_class: type[HierNMTModel] = HierNMTModel
+
+    _tied_weights_keys = {"lm_head.weight": "model.decoder.embed_tokens.weight"}
+
+    def __init__(self, config: HierNMTConfig):
+        super().__init__(config)
+        self.model = self.model_class(config)
+        if config.share_encoder_decoder_embeddings:
+            self._tied_weights_keys = {
+                "lm_head.weight": "model.shared.weight",
+                "model.encoder.embed_tokens.weight": "model.shared.weight",
+                "model.decoder.embed_tokens.weight": "model.shared.weight",
+            }
+        self.lm_head = self.output_layer()
+        self.post_init()
+
+    def resize_token_embeddings(self, *args: Any, **kwargs: Any) -> nn.Embedding:
+        """Resizes the joint vocabulary, output layer included, or of two separate ones the source's."""
+        if self.config.share_encoder_decoder_embeddings:
+            return super().resize_token_embeddings(*args, **kwargs)
+        return self.model.resize_token_embeddings(*args, **kwargs)
+
+    def resize_decoder_token_embeddings(self, new_num_tokens: int) -> nn.Module:
+        """The target's embedding after resizing it and the output layer to `new_num_tokens`.
+
+        Raises:
+            ValueError: the vocabulary is joint; `resize_token_embeddings` resizes that.
+        """
+        if self.config.share_encoder_decoder_embeddings:
+            raise ValueError("The vocabulary is joint (share_encoder_decoder_embeddings); use resize_token_embeddings.")
+        decoder = self.model.decoder
+        decoder.embed_tokens = resized_embedding(self, decoder.embed_tokens, new_num_tokens)
+        self.lm_head = resized_output_layer(self, self.lm_head, new_num_tokens)
+        self.config.decoder_vocab_size = new_num_tokens
+        self.tie_weights()
+        return decoder.embed_tokens
+
+    @can_return_tuple
+    def forward(
+        self,
+        input_ids: torch.Tensor | None = None,
+        attention_mask: torch.Tensor | None = None,
+        decoder_input_ids: torch.Tensor | None = None,
+        decoder_attention_mask: torch.Tensor | None = None,
+        sentence_ids: torch.Tensor | None = None,
+        paragraph_ids: torch.Tensor | None = None,
+        decoder_sentence_ids: torch.Tensor | None = None,
+        decoder_paragraph_ids: torch.Tensor | None = None,
+        encoder_outputs: tuple[torch.Tensor, ...] | BaseModelOutput | None = None,
+        cache: Cache | None = None,
+        inputs_embeds: torch.Tensor | None = None,
+        decoder_inputs_embeds: torch.Tensor | None = None,
+        labels: torch.Tensor | None = None,
+        use_cache: bool | None = None,
+        past_key_values: Cache | None = None,
+        **kwargs: Unpack[TransformersKwargs],
+    ) -> HierNMTLMOutput:
+        """Logits [B, Q, V] and, with labels, the mean cross-entropy of the target tokens.
+
+        Args as in `HierNMTModel.forward`, and:
+            labels: target tokens [B, T], -100 where there is none; they also give `decoder_input_ids` if those are
+                missing.
+            num_items_in_batch (in kwargs): what the summed loss is divided by; default: the number of target tokens.
+        """
+        num_items_in_batch = kwargs.pop("num_items_in_batch", None)
+        if labels is not None:
+            use_cache = False
+            if decoder_input_ids is None and decoder_inputs_embeds is None:
+                decoder_input_ids = self.prepare_decoder_input_ids_from_labels(labels)
+        outputs = self.model(
+            input_ids,
+            attention_mask=attention_mask,
+            decoder_input_ids=decoder_input_ids,
+            decoder_attention_mask=decoder_attention_mask,
+            sentence_ids=sentence_ids,
+            paragraph_ids=paragraph_ids,
+            decoder_sentence_ids=decoder_sentence_ids,
+            decoder_paragraph_ids=decoder_paragraph_ids,
+            encoder_outputs=encoder_outputs,
+            cache=one_cache(cache, past_key_values),
+            inputs_embeds=inputs_embeds,
+            decoder_inputs_embeds=decoder_inputs_embeds,
+            use_cache=use_cache,
+            return_dict=True,
+            **kwargs,
+        )
+        logits = self.lm_head(outputs.last_hidden_state)
+        loss = None if labels is None else self.mean_loss(logits, labels, num_items_in_batch)
+        return HierNMTLMOutput(
+            loss=loss,
+            logits=logits,
+            **named_cache(getattr(outputs, CACHE_NAME)),
+            decoder_hidden_states=outputs.decoder_hidden_states,
+            decoder_attentions=outputs.decoder_attentions,
+            cross_attentions=outputs.cross_attentions,
+            encoder_last_hidden_state=outputs.encoder_last_hidden_state,
+            encoder_hidden_states=outputs.encoder_hidden_states,
+            encoder_attentions=outputs.encoder_attentions,
+            **{name: getattr(outputs, name) for name in CHOSEN_SENTENCES},
+        )
+
+    def prepare_decoder_input_ids_from_labels(self, labels: torch.Tensor) -> torch.Tensor:
+        """Decoder inputs [B, T] that go with the labels [B, T]."""
+        if self.config.pad_token_id is None or self.config.decoder_start_token_id is None:
+            raise ValueError("Labels need a configuration with pad_token_id and decoder_start_token_id.")
+        return shift_tokens_right(labels, self.config.pad_token_id, self.config.decoder_start_token_id)
+
+    def decoding_cache(self) -> EncoderDecoderCache:
+        """An empty cache, as `generate` makes it.
+
+        A step copies neither the whole translation nor, for beams, the source. Its rows are those of one batch of
+        documents, whose order stays.
+        """
+        return growing_cache(self.config.decoder_layers)
+
+    def prepare_inputs_for_generation(  # type: ignore[override]  # the cache has another name in each version
+        self,
+        input_ids: torch.LongTensor,
+        next_sequence_length: int | None = None,
+        cache: Cache | None = None,
+        *,
+        past_key_values: Cache | None = None,
+        decoder_attention_mask: torch.Tensor | None = None,
+        decoder_sentence_ids: torch.Tensor | None = None,
+        decoder_paragraph_ids: torch.Tensor | None = None,
+        **kwargs: Any,
+    ) -> dict[str, Any]:
+        """Inputs of one decoding step, with the numbers of the whole target prefix.
+
+        They are derived anew from the prefix at every step: beam search reorders the prefix, not what was kept.
+
+        Args:
+            input_ids: the whole target prefix [B, L].
+            next_sequence_length: number of its newest tokens that are not cached yet; default: all the cache lacks.
+            cache: of earlier target tokens; `past_key_values` is its older name.
+            decoder_attention_mask: [B, L], zero on left padding; default: found from `pad_token_id`.
+            decoder_sentence_ids, decoder_paragraph_ids: the caller's numbers of a forced prefix; new tokens count on.
+        """
+        cache = one_cache(cache, past_key_values)
+        if next_sequence_length is None and cache is not None:
+            past_length = int(cache.get_seq_length())
+            next_sequence_length = input_ids.shape[1] - past_length if 0 < past_length < input_ids.shape[1] else None
+        if decoder_attention_mask is None:
+            decoder_attention_mask = self._left_padding_mask(input_ids)
+        mask = without_padding_behind(input_ids, self.config.pad_token_id, decoder_attention_mask)
+        sentence_ids = target_numbers(input_ids, decoder_sentence_ids, self.config.separator_token_ids, mask)
+        paragraph_ids = target_numbers(input_ids, decoder_paragraph_ids, self.config.paragraph_token_ids, mask)
+        if isinstance(cache, EncoderDecoderCache) and cache.is_compileable:
+            # Compiled code wants the same shape at every step: that of the whole static cache.
+            layer: Any = cache.self_attention_cache.layers[0]
+            missing = layer.max_cache_len - input_ids.shape[1]
+            sentence_ids = nn.functional.pad(sentence_ids, (0, max(missing, 0)))
+            paragraph_ids = nn.functional.pad(paragraph_ids, (0, max(missing, 0)))
+        inputs = super().prepare_inputs_for_generation(  # type: ignore[misc]  # a protocol as the type of self
+            input_ids,
+            next_sequence_length=next_sequence_length,
+            decoder_attention_mask=decoder_attention_mask,
+            **named_cache(cache),
+            **kwargs,
+        )
+        return {**inputs, "decoder_sentence_ids": sentence_ids, "decoder_paragraph_ids": paragraph_ids}
+
+    def _left_padding_mask(self, input_ids: torch.Tensor) -> torch.Tensor | None:
+        """Mask [B, L] of a target prefix [B, L] if a row starts with padding that is no start token; else None."""
+        pad = self.config.pad_token_id
+        if pad is None or pad == self.config.decoder_start_token_id or not bool(input_ids[:, 0].eq(pad).any()):
+            return None
+        return (input_ids.ne(pad).cumsum(-1) > 0).long()
+
+
+__all__ = ["HierNMTForConditionalGeneration", "HierNMTModel", "HierNMTPreTrainedModel"]

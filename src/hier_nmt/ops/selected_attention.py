@@ -1,0 +1,170 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Attention to the tokens of selected sentences: the dense reference, and the choice between it and the fast forms.
+
+Dimensions: B batch, H heads, Q queries, K keys, E head width, t selected sentences, N sentences.
+"""
+
+import torch
+from torch.nn import functional
+
+from ..configuration.configuration_choices import ATTENTION_KERNELS
+from .compiled_form import compiled_form
+from .grouped_attention import grouped_attention
+from .precision import full_precision, outside_autocast
+from .sentence_blocks import SentenceWords, find_words
+
+# Grouping begins to pay between 400 and 600 keys (sentences of 25 words, two CPU cores).
+MIN_GROUPED_KEYS = 448
+# Added to the logits of what is not read. Finite, because the sum of products with zeros is to stay a number.
+UNREAD = -1e30
+
+
+@outside_autocast
+def attend_selected_sentences(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    key_sentence_ids: torch.Tensor,
+    sentence_indices: torch.Tensor,
+    sentence_scores: torch.Tensor,
+    *,
+    own_sentence_ids: torch.Tensor | None = None,
+    query_positions: torch.Tensor | None = None,
+    scaling: float | None = None,
+    dropout: float = 0.0,
+    kernel: str = "auto",
+    words: SentenceWords | None = None,
+) -> torch.Tensor:
+    """Attention output [B, H, Q, E] over the tokens of each query's selected sentences (Trankova et al. 2024, eq. 7).
+
+    Exactly the softmax over those tokens of query . key * scaling + score of the token's sentence, applied to the
+    values. A query with nothing to read gets zeros, and finite gradients.
+
+    Args:
+        query: [B, H, Q, E].
+        key, value: [B, H, K, E].
+        key_sentence_ids: sentence number of each key [B, K], from 1; 0 is padding, which nobody reads. Where the
+            dense form is compiled or runs on a device, none may exceed K; a device fails then.
+        sentence_indices: the selected sentences [B, H, Q, t], from 0, no one twice.
+        sentence_scores: their scores [B, H, Q, t]; minus infinity marks a place that is not filled.
+        own_sentence_ids: numbers [B, Q] of a sentence that each query reads too, with an added score of 0 (unless it is
+            selected, then with its score).
+        query_positions: index [Q] of each query among the keys; no key behind it is read (causal attention).
+        scaling: factor on query . key; default 1 / sqrt(E).
+        dropout: probability on the attention weights.
+        kernel: `reference` (dense, holds Q x K), `grouped` (linear in the number of selected tokens), `triton` (the
+            same on a GPU, experimental) or `auto`: the dense form for short documents, where it is faster, else
+            `grouped`. Code compiled by `torch.compile` takes the dense form whatever the kernel.
+        words: `find_words(key_sentence_ids)` if the caller has it.
+
+    Raises:
+        ValueError: the kernel is unknown, or the query is on the processor and the kernel `triton`, or shapes differ
+            that must be equal.
+        ImportError: the kernel is `triton`, which is not installed.
+    """
+    if sentence_indices.shape != sentence_scores.shape or key_sentence_ids.shape != (len(key), key.shape[2]):
+        raise ValueError(
+            f"sentence_indices {tuple(sentence_indices.shape)} and sentence_scores {tuple(sentence_scores.shape)} must "
+            f"have one shape, and key_sentence_ids {tuple(key_sentence_ids.shape)} that of keys, "
+            f"{(len(key), key.shape[2])}."
+        )
+    scaling = query.shape[-1] ** -0.5 if scaling is None else scaling
+    sentence_scores = full_precision(sentence_scores)
+    if key.shape[2] == 0 or (sentence_indices.shape[-1] == 0 and own_sentence_ids is None):
+        return query.masked_fill(query.new_ones((), dtype=torch.bool), 0.0)
+    if not is_grouped(kernel, key.shape[2], query):
+        return attend_selected_sentences_reference(
+            query, key, value, key_sentence_ids, sentence_indices, sentence_scores,
+            own_sentence_ids=own_sentence_ids, query_positions=query_positions, scaling=scaling, dropout=dropout,
+            with_weights=False,
+        )[0]  # fmt: skip
+    return grouped_attention(
+        query, key, value, find_words(key_sentence_ids) if words is None else words, sentence_indices, sentence_scores,
+        own_sentence_ids=own_sentence_ids, query_positions=query_positions, scaling=scaling, dropout=dropout,
+        with_triton=kernel == "triton",
+    )  # fmt: skip
+
+
+def is_grouped(kernel: str, num_keys: int, query: torch.Tensor | None = None) -> bool:
+    """Whether `attend_selected_sentences` groups queries by sentence, with this kernel and K keys.
+
+    For a query [B, H, Q, E] that a compiled form can take, "auto" groups whatever the length.
+
+    Raises:
+        ValueError: the kernel is unknown.
+    """
+    if kernel not in ATTENTION_KERNELS:
+        raise ValueError(f"kernel={kernel!r} is unknown; choose one of {', '.join(ATTENTION_KERNELS)}.")
+    # What is grouped depends on what is selected, which compiled code may not.
+    if torch.compiler.is_compiling() or kernel == "reference":
+        return False
+    if kernel in ("grouped", "triton") or num_keys >= MIN_GROUPED_KEYS:
+        return True
+    return query is not None and compiled_form(query) is not None
+
+
+@outside_autocast
+def attend_selected_sentences_reference(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    key_sentence_ids: torch.Tensor,
+    sentence_indices: torch.Tensor,
+    sentence_scores: torch.Tensor,
+    *,
+    own_sentence_ids: torch.Tensor | None = None,
+    query_positions: torch.Tensor | None = None,
+    scaling: float,
+    dropout: float = 0.0,
+    with_weights: bool = True,
+) -> tuple[torch.Tensor, torch.Tensor | None]:
+    """Output [B, H, Q, E] and weights [B, H, Q, K] of `attend_selected_sentences`, over all keys under a mask."""
+    sentence_scores = full_precision(sentence_scores)
+    # Compiled code may not look how many there are, and a device is not waited for.
+    is_bounded = torch.compiler.is_compiling() or key.device.type != "cpu"
+    num_columns = 1 + (key.shape[2] if is_bounded else int(key_sentence_ids.max()))
+    biases = biases_by_number(sentence_indices, sentence_scores, num_columns, own_sentence_ids)
+    # As a product with a matrix of ones and zeros, which is exact, the added score has a fast backward.
+    membership = functional.one_hot(key_sentence_ids.long(), num_columns).to(biases.dtype)  # [B, K, 1 + N]
+    of_head = membership.transpose(1, 2)[:, None].expand(-1, query.shape[1], -1, -1).flatten(0, 1)
+    logits = torch.bmm(biases.flatten(0, 1), of_head)  # [B H, Q, K], in float32 at least
+    if query.dtype == logits.dtype:
+        logits.baddbmm_(query.flatten(0, 1), key.flatten(0, 1).transpose(1, 2), alpha=scaling)
+    else:
+        logits += query.flatten(0, 1) @ key.flatten(0, 1).transpose(1, 2) * scaling
+    if query_positions is not None:
+        is_future = torch.arange(key.shape[2], device=key.device) > query_positions[:, None]
+        logits += logits.new_zeros(is_future.shape).masked_fill_(is_future, UNREAD)
+    logits = logits.view(*query.shape[:3], -1)
+    # Beside anything that is read, what is not has a weight of exactly zero.
+    reads_nothing = logits.detach().amax(-1, keepdim=True) < UNREAD / 2
+    weights = logits.softmax(-1).to(query.dtype)
+    if with_weights:
+        # The output is made of the very weights that are given back, so that those have a gradient.
+        weights = weights.masked_fill(reads_nothing, 0.0)
+        return functional.dropout(weights, p=dropout) @ value, weights
+    return (functional.dropout(weights, p=dropout) @ value).masked_fill_(reads_nothing, 0.0), None
+
+
+def biases_by_number(
+    sentence_indices: torch.Tensor,
+    sentence_scores: torch.Tensor,
+    num_columns: int,
+    own_sentence_ids: torch.Tensor | None,
+) -> torch.Tensor:
+    """What is added to the logits of each sentence's tokens [B, H, Q, 1 + N], by number; 0 is no sentence.
+
+    Args:
+        sentence_indices, sentence_scores, own_sentence_ids: as in `attend_selected_sentences`.
+        num_columns: 1 + N; sentences beyond have no keys.
+    """
+    biases = sentence_scores.new_full((*sentence_scores.shape[:-1], num_columns), UNREAD)
+    if own_sentence_ids is not None:
+        own = own_sentence_ids.masked_fill(own_sentence_ids >= num_columns, 0)
+        biases.scatter_(-1, own[:, None, :, None].expand(*biases.shape[:-1], 1), 0.0)
+    is_missing = (sentence_scores == -torch.inf) | (sentence_indices + 1 >= num_columns)
+    numbers = (sentence_indices + 1).masked_fill(is_missing, 0)
+    biases = biases.scatter_(-1, numbers, sentence_scores.masked_fill(is_missing, UNREAD))
+    biases[..., 0] = UNREAD
+    return biases

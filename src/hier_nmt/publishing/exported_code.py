@@ -1,0 +1,100 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The code that a saved model brings along: the files of the exported folders that it needs, side by side.
+
+Custom code is loaded, and saved again, from one folder without subfolders. So the imports of the copies name siblings.
+"""
+
+import ast
+import os
+import re
+from collections.abc import Collection
+from pathlib import Path
+
+from ..configuration.hub_configuration import CUSTOM_PIPELINES, HubConfig
+
+PACKAGE = Path(__file__).parents[1]
+EXPORTED_FOLDERS = ("configuration", "ops", "attention", "models", "text", "translation")
+
+_RELATIVE_IMPORT = re.compile(r"^(\s*from\s+)\.+(?:\w+\.)*(\w+)(?=\s+import)", re.MULTILINE)
+_COPYRIGHT = re.compile(r"# Copyright \d{4} The hier_nmt Authors\.\n# SPDX-License-Identifier: Apache-2\.0\n")
+_NAMED_FILE = re.compile(r"^    from \.(\w+) import \*$", re.MULTILINE)
+
+
+def exported_files() -> dict[str, Path]:
+    """The files that may be exported, by the names, without ending, that they have beside the weights."""
+    paths = [path for folder in EXPORTED_FOLDERS for path in sorted((PACKAGE / folder).rglob("*.py"))]
+    return {path.stem: path for path in paths if path.name != "__init__.py"}
+
+
+def flattened(text: str) -> str:
+    """The text of an exported file, whose relative imports name files of its own folder."""
+    return _RELATIVE_IMPORT.sub(r"\1.\2", text)
+
+
+def write_code(config_class: type[HubConfig], directory: str | os.PathLike) -> list[Path]:
+    """Writes the files that the configuration's Auto classes need into a directory, which is made if it is not there.
+
+    What is there already in the same form is left alone: an upload may be reading it.
+
+    Returns:
+        The files that an earlier export left there and that are not needed any more, see `stale_code`.
+    """
+    os.makedirs(directory, exist_ok=True)
+    texts = exported_texts(config_class)
+    stale = stale_code(directory, {f"{name}.py" for name in texts})
+    for name, text in texts.items():
+        copy = Path(directory) / f"{name}.py"
+        if not copy.is_file() or copy.read_text(encoding="utf-8") != text:
+            copy.write_text(text, encoding="utf-8")
+    return stale
+
+
+def exported_texts(config_class: type[HubConfig]) -> dict[str, str]:
+    """The files that the configuration's Auto classes need, by their names without ending."""
+    files = exported_files()
+    roots = _roots(config_class)
+    needed = {root: sorted(_imported_names(root, files) - {root}) for root in roots}
+    names = sorted(roots.union(*needed.values()))
+    return {name: flattened(files[name].read_text(encoding="utf-8")) + _naming(needed.get(name, [])) for name in names}
+
+
+def stale_code(directory: str | os.PathLike, needed: Collection[str]) -> list[Path]:
+    """The files that an earlier export left in a directory and that are not among the needed names.
+
+    They begin with our copyright, and either they are called like a file that may be exported or a file that we
+    exported names them at its end. So a user's own files stay, even one that began as a copy of ours, under another
+    name.
+    """
+    if not Path(directory).is_dir() or PACKAGE in Path(directory).resolve().parents:
+        return []
+    texts = {path: path.read_text(encoding="utf-8", errors="replace") for path in sorted(Path(directory).glob("*.py"))}
+    ours = {path: text for path, text in texts.items() if _COPYRIGHT.match(text)}
+    names = {f"{name}.py" for name in exported_files()}
+    names.update(f"{name}.py" for text in ours.values() for name in _NAMED_FILE.findall(text))
+    return [path for path in ours if path.name in names and path.name not in needed]
+
+
+def _roots(config_class: type[HubConfig]) -> set[str]:
+    """The files that Transformers loads by the names in a saved configuration."""
+    references = [*config_class.auto_classes.values(), *(task["impl"] for task in CUSTOM_PIPELINES.values())]
+    return {reference.partition(".")[0] for reference in references}
+
+
+def _imported_names(name: str, files: dict[str, Path], found: frozenset[str] = frozenset()) -> frozenset[str]:
+    """The exported files that one of them imports, directly or through others, and those in `found`."""
+    tree = ast.parse(files[name].read_text(encoding="utf-8"))
+    modules = [
+        node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.level and node.module
+    ]
+    for imported in {module.rpartition(".")[2] for module in modules} - found:
+        found = _imported_names(imported, files, found | {imported})
+    return found
+
+
+def _naming(names: list[str]) -> str:
+    """Lines that name all files that a file needs, directly or not, and do nothing; none if it needs none."""
+    if not names:
+        return ""
+    reason = "# From a folder, Transformers before 5.8 copies only what the file that it loads names itself."
+    return "\n".join(["", f"if False:  {reason}", *(f"    from .{name} import *" for name in names), ""])

@@ -1,0 +1,462 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Model cards, generated from what a training run and its evaluations wrote down; what is unknown says so."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+import yaml
+from huggingface_hub import EvalResult, ModelCard, ModelCardData
+
+from ..configuration import CONFIG_CLASSES
+from ..data.text_files import read_text, write_text
+from ..evaluation.teacher_forcing import LABEL
+from .citations import CITATIONS
+from .hub import TAGS
+
+UNKNOWN = "unknown"
+SUMMARY_FILE = "training_summary.json"
+WEIGHTS_FILE = "model.safetensors"
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The scores of one model on one corpus.
+
+    Attributes:
+        model: name of the model, for the table.
+        corpus: name of the corpus.
+        content: what `training/evaluate.py` or `training/evaluate_contrastive.py` wrote.
+    """
+
+    model: str
+    corpus: str
+    content: dict[str, Any]
+
+    @classmethod
+    def load(cls, argument: str) -> "Evaluation":
+        """The evaluation named by `MODEL:CORPUS:PATH`; ValueError says what is wrong with it."""
+        model, _, rest = argument.partition(":")
+        corpus, _, path = rest.partition(":")
+        if not (model and corpus and path):
+            raise ValueError(f"an evaluation is given as MODEL:CORPUS:PATH, not {argument!r}")
+        try:
+            content = json.loads(Path(path).read_text(encoding="utf-8"))
+        except (OSError, json.JSONDecodeError) as error:
+            raise ValueError(f"{path} holds no scores: {error}") from None
+        if "reports" not in content:
+            raise ValueError(f"{path} holds no scores: it has no key 'reports'")
+        return cls(model, corpus, content)
+
+    @classmethod
+    def of_scores(cls, row: dict[str, Any], signatures: dict[str, str]) -> "Evaluation":
+        """The evaluation that a row of a table stands for: `model`, `corpus`, `decoding`, `beams`, `sentences`,
+        `documents`, and a score under the name of each metric."""
+        facts = ("model", "corpus", "decoding", "beams", "sentences", "documents")
+        scores = [
+            {"name": name, "value": value, "signature": signatures.get(name, UNKNOWN)}
+            for name, value in row.items()
+            if name not in facts
+        ]
+        report = {"label": row.get("decoding", UNKNOWN), "scores": scores}
+        sizes = {f"num_{name}": row.get(name, UNKNOWN) for name in ("sentences", "documents")}
+        return cls(
+            _named(row, "model"),
+            _named(row, "corpus"),
+            {"settings": {"beams": row.get("beams", UNKNOWN)}, "reports": [report | sizes]},
+        )
+
+    @classmethod
+    def of_accuracy(cls, row: dict[str, Any]) -> "Evaluation":
+        """The evaluation that a row of a table stands for: `set`, `model`, `evaluation`, `accuracy`, `interval`,
+        `chance`, `undecided`, `examples` and `signature`."""
+        interval = row.get("interval")
+        low, high = (None, None) if interval is None else interval
+        accuracy = {
+            "accuracy": row["accuracy"],
+            "low": low,
+            "high": high,
+            "chance": row.get("chance"),
+            "num_undecided": row.get("undecided", UNKNOWN),
+            "num_examples": row.get("examples", UNKNOWN),
+        }
+        report = {
+            "kind": row.get("evaluation", "contrastive"),
+            "signature": row.get("signature", UNKNOWN),
+            "accuracies": [accuracy],
+        }
+        return cls(_named(row, "model"), _named(row, "set"), {"reports": [report]})
+
+    @property
+    def is_contrastive(self) -> bool:
+        """Whether these are accuracies on a contrastive set, not scores of translations."""
+        return any("accuracies" in report for report in self.content["reports"])
+
+
+@dataclass(frozen=True)
+class CardTexts:
+    """What a card says that no file of a checkpoint knows: texts, and what is known about models that lie elsewhere.
+
+    Attributes:
+        name: heading of the card.
+        model_path: what a user gives `pipeline` as the model.
+        path_with_code: the same for a user without the package, where the code lies beside the weights; default:
+            `model_path`.
+        description, intended_use, limits, training_data: paragraphs in Markdown; `training_data` says under which terms
+            the data may be used.
+        license: of the weights, as the Hub names it.
+        datasets: names of the training data.
+        recipe: path of the recipe, from the root of the repository.
+        energy: used in training, as text.
+        attention_figure: path or address of a picture of what the model looks at.
+        citations: out of `CITATIONS`.
+        results, signatures, accuracies: rows of tables, see `Evaluation.of_scores` and `Evaluation.of_accuracy`.
+        summary: what the training summary says, for a model without a directory.
+    """
+
+    name: str
+    model_path: str
+    description: str
+    limits: str
+    path_with_code: str | None = None
+    intended_use: str = UNKNOWN
+    training_data: str = UNKNOWN
+    license: str = "apache-2.0"
+    datasets: tuple[str, ...] = ()
+    recipe: str | None = None
+    energy: str = UNKNOWN
+    attention_figure: str | None = None
+    citations: tuple[str, ...] = ()
+    results: tuple[dict[str, Any], ...] = ()
+    signatures: dict[str, str] = field(default_factory=dict)
+    accuracies: tuple[dict[str, Any], ...] = ()
+    summary: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def load(cls, path: str | Path) -> "CardTexts":
+        """The texts in a YAML file; ValueError says what is wrong with it, OSError that it cannot be read."""
+        try:
+            values = yaml.safe_load(read_text(path))
+        except yaml.YAMLError as error:
+            raise ValueError(f"{path} is no YAML file: {error}") from None
+        known = [item.name for item in fields(cls)]
+        if not isinstance(values, dict) or not {"name", "model_path", "description", "limits"} <= values.keys():
+            raise ValueError(f"{path} needs the keys name, model_path, description and limits")
+        if unknown := [str(key) for key in values if key not in known]:
+            raise ValueError(f"{path}: unknown key {unknown[0]!r}; known are {', '.join(known)}")
+        if strangers := [name for name in values.get("citations", ()) if name not in CITATIONS]:
+            raise ValueError(f"{path}: unknown citation {strangers[0]!r}; known are {', '.join(CITATIONS)}")
+        typed: dict[str, Any] = {key: tuple(one) if isinstance(one, list) else one for key, one in values.items()}
+        return cls(**typed)
+
+    @property
+    def evaluations(self) -> list[Evaluation]:
+        """Those of the rows."""
+        scores = [Evaluation.of_scores(row, self.signatures) for row in self.results]
+        return scores + [Evaluation.of_accuracy(row) for row in self.accuracies]
+
+
+def model_card(
+    directory: str | Path | None,
+    texts: CardTexts,
+    evaluations: Sequence[Evaluation],
+    template: str | Path,
+    recipes: str | Path = ".",
+) -> ModelCard:
+    """The card of a model, from its `config.json`, its training summary and the evaluations.
+
+    Args:
+        directory: checkpoint directory; None for a model that lies elsewhere: then the recipe says what the network is,
+            and the texts what is known about its training.
+        texts: what no file knows.
+        evaluations: rows of the results tables, in order, behind those of the texts.
+        template: Jinja template of the card.
+        recipes: folder from which the path of the recipe leads.
+
+    Raises:
+        FileNotFoundError: there is no `config.json`, or no such recipe.
+        ValueError: neither a directory nor a recipe.
+    """
+    if directory is None and texts.recipe is None:
+        raise ValueError(f"{texts.name}: without a checkpoint directory, the texts must name a recipe")
+    recipe = {} if texts.recipe is None else yaml.safe_load(read_text(Path(recipes) / texts.recipe))
+    config = _recipe_config(recipe) if directory is None else _json_of(Path(directory) / "config.json")
+    summary = texts.summary
+    if directory is not None and (Path(directory) / SUMMARY_FILE).is_file():
+        summary = _json_of(Path(directory) / SUMMARY_FILE)
+    if recipe:
+        summary = {"recipe": recipe, "seed": recipe["training"].get("seed", UNKNOWN), **summary}
+    languages = (config.get("source_language") or UNKNOWN, config.get("target_language") or UNKNOWN)
+    evaluations = [*texts.evaluations, *evaluations]
+    return ModelCard.from_template(
+        card_data=_card_data(texts, languages, evaluations, config),
+        template_path=str(template),
+        texts=texts,
+        source_language=languages[0],
+        target_language=languages[1],
+        network=[*_network_rows(config, summary), ("SHA-256 of the weights", _checksum(directory))],
+        training=[
+            ("recipe", texts.recipe or UNKNOWN),
+            *_training_rows(summary),
+            ("energy", texts.energy),
+        ],
+        results=results_table([item for item in evaluations if not item.is_contrastive]),
+        forced=forced_note([item for item in evaluations if not item.is_contrastive]),
+        context=context_table([item for item in evaluations if item.is_contrastive]),
+        citations=[CITATIONS[name] for name in texts.citations],
+    )
+
+
+def write_model_card(card: ModelCard, path: str | Path) -> None:
+    """Writes the card so that an interruption leaves the old one or the new one."""
+    write_text(Path(path), str(card))
+
+
+def results_table(evaluations: Sequence[Evaluation]) -> str:
+    """Markdown table, one row per model, corpus and decoding strategy, with the signatures of the scores below it."""
+    reports = [(item, report) for item in evaluations for report in item.content["reports"]]
+    if not reports:
+        return f"Results: {UNKNOWN}."
+    names = list(dict.fromkeys(score["name"] for _, report in reports for score in report["scores"]))
+    lines = [
+        f"| model | corpus | decoding | beams | {' | '.join(names)} | sentences | documents |",
+        f"|{'---|' * (len(names) + 6)}",
+    ]
+    for item, report in reports:
+        values = {score["name"]: f"{score['value']:.2f}" for score in report["scores"]}
+        cells = [item.model, item.corpus, report["label"], _beams(item), *(values.get(name, "") for name in names)]
+        lines.append(f"| {' | '.join([*cells, str(report['num_sentences']), str(report['num_documents'])])} |")
+    signatures = dict.fromkeys(
+        f"- {score['name']}: `{score['signature']}`" for _, report in reports for score in report["scores"]
+    )
+    return "\n".join([*lines, "", "Signatures (sacrebleu):", "", *signatures])
+
+
+def forced_note(evaluations: Sequence[Evaluation]) -> str:
+    """What the scores are of: translations, and, named so, what was said with the reference fed in; nothing of none."""
+    if not evaluations:
+        return ""
+    free = "BLEU, chrF and TER are those of free-running translations: the model reads its own words, no reference."
+    if not any(report.get("label") == LABEL for item in evaluations for report in item.content["reports"]):
+        return f"{free} Scores with the reference fed in (teacher-forced): {UNKNOWN}."
+    return (
+        f"{free} Those named teacher-forced are of no translation: for each word of the reference, the model's first "
+        f"choice behind the reference's own words. They compare with nothing but the same."
+    )
+
+
+def context_table(evaluations: Sequence[Evaluation]) -> str:
+    """Markdown table, one row per model, contrastive set and kind of evaluation, with the signatures below it."""
+    reports = [(item, report) for item in evaluations for report in item.content["reports"]]
+    if not reports:
+        return f"Accuracy on contrastive sets: {UNKNOWN}."
+    lines = [
+        "| set | model | evaluation | accuracy | 95 % interval | chance | undecided | examples |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for item, report in reports:
+        overall = report["accuracies"][0]
+        chance = "" if overall["chance"] is None else f"{overall['chance']:.1f}"
+        interval = UNKNOWN if overall["low"] is None else f"{overall['low']:.1f} to {overall['high']:.1f}"
+        cells = [item.corpus, item.model, report["kind"], f"{overall['accuracy']:.1f}", interval, chance]
+        lines.append(f"| {' | '.join([*cells, str(overall['num_undecided']), str(overall['num_examples'])])} |")
+    signatures = dict.fromkeys(f"- {item.corpus}, {item.model}: `{report['signature']}`" for item, report in reports)
+    return "\n".join([*lines, "", "Signatures:", "", *signatures])
+
+
+def _beams(evaluation: Evaluation) -> str:
+    return str(evaluation.content.get("settings", {}).get("beams", UNKNOWN))
+
+
+def _card_data(
+    texts: CardTexts, languages: tuple[str, str], evaluations: Sequence[Evaluation], config: dict[str, Any]
+) -> ModelCardData:
+    own = [item for item in evaluations if item.model == texts.name]
+    results = [result for item in own for result in (_accuracies(item) if item.is_contrastive else _scores(item))]
+    return ModelCardData(
+        language=[language for language in languages if language != UNKNOWN] or None,
+        license=texts.license,
+        library_name="transformers",
+        pipeline_tag="translation",
+        tags=[*TAGS, *({config.get("model_type", "hier_nmt")} - {"hier_nmt"})],
+        datasets=list(texts.datasets) or None,
+        metrics=list(dict.fromkeys(result.metric_type for result in results)) or None,
+        model_name=texts.name,
+        eval_results=results or None,
+    )
+
+
+def _scores(evaluation: Evaluation) -> list[EvalResult]:
+    return [
+        _result(evaluation, score["name"].lower(), f"{score['name']} ({report['label']})", score["value"])
+        for report in evaluation.content["reports"]
+        for score in report["scores"]
+    ]
+
+
+def _accuracies(evaluation: Evaluation) -> list[EvalResult]:
+    return [
+        _result(evaluation, "accuracy", f"{report['kind']} accuracy", report["accuracies"][0]["accuracy"])
+        for report in evaluation.content["reports"]
+    ]
+
+
+def _result(evaluation: Evaluation, metric_type: str, metric_name: str, value: float) -> EvalResult:
+    return EvalResult(
+        task_type="translation",
+        dataset_type=evaluation.corpus,
+        dataset_name=evaluation.corpus,
+        metric_type=metric_type,
+        metric_name=metric_name,
+        metric_value=round(value, 2),
+    )
+
+
+def _named(row: dict[str, Any], key: str) -> str:
+    if key not in row:
+        raise ValueError(f"a row of results has no key {key!r}: {row}")
+    return str(row[key])
+
+
+def _json_of(path: Path) -> dict[str, Any]:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def _checksum(directory: str | Path | None) -> str:
+    path = None if directory is None else Path(directory) / WEIGHTS_FILE
+    return UNKNOWN if path is None or not path.is_file() else f"`{hashlib.sha256(path.read_bytes()).hexdigest()}`"
+
+
+def _recipe_config(recipe: dict[str, Any]) -> dict[str, Any]:
+    """The configuration of the network that a recipe describes."""
+    values = dict(recipe.get("model") or {})
+    config_class = CONFIG_CLASSES[values.pop("model_type", next(iter(CONFIG_CLASSES)))]
+    tokenizer, data = recipe.get("tokenizer") or {}, recipe["data"]
+    languages = {name: data[name] for name in ("source_language", "target_language")}
+    sizes = {"vocab_size": tokenizer["vocab_size"]} if "vocab_size" in tokenizer else {}
+    config = config_class(**sizes, **languages, **values).to_dict()
+    # The tokenizer of another model has as many tokens as it has there.
+    return config if sizes else {**config, "vocab_size": None}
+
+
+def _network_rows(config: dict[str, Any], summary: dict[str, Any]) -> list[tuple[str, str]]:
+    window = config.get("window_sentences", UNKNOWN)
+    special = _SPECIAL_ROWS.get(config.get("model_type", ""), _transformer_rows)
+    return [
+        ("parameters", _thousands(summary.get("num_parameters"))),
+        ("layers", f"{config.get('encoder_layers')} encoder, {config.get('decoder_layers')} decoder"),
+        ("vocabulary", _thousands(config.get("vocab_size"))),
+        ("window", "whole document" if window == 0 else f"{window} sentences"),
+        *special(config),
+    ]
+
+
+def _recurrent_rows(config: dict[str, Any]) -> list[tuple[str, str]]:
+    directions = "both directions" if config.get("bidirectional") else "one direction"
+    return [
+        ("width", f"{config.get('hidden_size')}, embeddings {config.get('embedding_size')}"),
+        ("recurrent layers", f"{config.get('rnn_type')}, encoder in {directions}"),
+        ("attention", f"{config.get('attention')}{', input feeding' if config.get('input_feeding') else ''}"),
+    ]
+
+
+def _han_rows(config: dict[str, Any]) -> list[tuple[str, str]]:
+    size = config.get("word_vector_size")
+    words = "chosen by softmax" if size is None else f"predicted as frozen word vectors of width {size}"
+    return [
+        ("width", f"{config.get('d_model')}, feed-forward {config.get('encoder_ffn_dim')}"),
+        ("summaries", f"of {config.get('summary_kernel_size')} tokens, half of them apart"),
+        (
+            "attention",
+            f"encoder {config.get('encoder_self_attention')}, decoder {config.get('decoder_self_attention')}, "
+            f"beside the summaries",
+        ),
+        ("words", words),
+    ]
+
+
+def _transformer_rows(config: dict[str, Any]) -> list[tuple[str, str]]:
+    return [
+        ("width", f"{config.get('d_model')}, feed-forward {config.get('encoder_ffn_dim')}"),
+        (
+            "attention",
+            f"encoder {config.get('encoder_self_attention')}, decoder {config.get('decoder_self_attention')}, "
+            f"cross {config.get('cross_attention')}",
+        ),
+        ("positions", f"{config.get('position_encoding')}, shift {config.get('segment_shift')}"),
+    ]
+
+
+_SPECIAL_ROWS = {"rnn_nmt": _recurrent_rows, "han_nmt": _han_rows}
+
+
+def _training_rows(summary: dict[str, Any]) -> list[tuple[str, str]]:
+    training = summary.get("recipe", {}).get("training", {})
+    data = summary.get("data", {}).get("train", {})
+    seconds = summary.get("train_seconds")
+    versions = [f"{name} {version}" for name, version in summary.get("versions", {}).items()]
+    return [
+        ("documents", _thousands(data.get("num_documents"))),
+        ("sentence pairs", _thousands(data.get("num_sentences"))),
+        ("windows", _thousands(data.get("num_windows"))),
+        ("started from", _start(summary)),
+        ("context discount", str(training.get("context_discount", 1.0)) if training else UNKNOWN),
+        ("steps", _thousands(summary.get("steps"))),
+        ("target tokens seen", _thousands(summary.get("num_target_tokens"))),
+        ("hours of training steps", _hours(seconds)),
+        ("hardware", _hardware(summary)),
+        ("precision", _precision(summary) if training else UNKNOWN),
+        ("optimizer", _optimizer(training)),
+        ("batches", _batches(training)),
+        ("label smoothing", str(training.get("label_smoothing_factor", 0.0)) if training else UNKNOWN),
+        ("seed", str(summary.get("seed", UNKNOWN))),
+        ("versions", ", ".join(versions) or UNKNOWN),
+    ]
+
+
+def _precision(summary: dict[str, Any]) -> str:
+    # Summaries of earlier versions have it in the recipe only, which did not know `auto` then.
+    uses_bf16 = summary.get("bf16", summary["recipe"]["training"].get("bf16"))
+    return "bfloat16 autocast" if uses_bf16 else "float32"
+
+
+def _start(summary: dict[str, Any]) -> str:
+    if "recipe" not in summary:
+        return UNKNOWN
+    start = summary["recipe"]["training"].get("init_from")
+    return "random weights" if start is None else f"the weights of {Path(start).name}"
+
+
+def _hours(seconds: float | str | None) -> str:
+    return UNKNOWN if seconds is None else seconds if isinstance(seconds, str) else f"{seconds / 3600:.2f}"
+
+
+def _optimizer(training: dict[str, Any]) -> str:
+    if "learning_rate" not in training:
+        return UNKNOWN
+    parts = [f"learning rate {training['learning_rate']:g}", str(training.get("lr_scheduler_type", "linear"))]
+    return ", ".join([str(training.get("optim", "adamw_torch_fused")), *parts])
+
+
+def _batches(training: dict[str, Any]) -> str:
+    tokens = training.get("max_tokens_per_batch")
+    steps = training.get("gradient_accumulation_steps", 1)
+    if tokens is None:
+        return UNKNOWN
+    return f"up to {_thousands(tokens)} tokens" + (f", {steps} accumulated" if steps > 1 else "")
+
+
+def _hardware(summary: dict[str, Any]) -> str:
+    hardware = summary.get("hardware", {})
+    if hardware.get("device") == "cpu":
+        return f"{hardware.get('num_cpus', UNKNOWN)} CPU cores"
+    return str(hardware.get("name", UNKNOWN))
+
+
+def _thousands(number: int | str | None) -> str:
+    """The number with commas; a number that is only known roughly is a text."""
+    return UNKNOWN if number is None else number if isinstance(number, str) else f"{number:,}"

@@ -1,0 +1,450 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""A training run: from a recipe to a directory with the model, its tokenizer and the figures of the run."""
+
+import json
+import logging
+import math
+import os
+import platform
+import shutil
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+import transformers
+import yaml
+from datasets import Dataset
+from transformers import (
+    AutoModelForSeq2SeqLM,
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+    TrainerCallback,
+    TrainerState,
+    set_seed,
+)
+
+from ..configuration.library_internals import leave_deepspeed
+from ..data.collator import DocumentCollator
+from ..data.features import (
+    closing_tokens,
+    corpora_table,
+    read_report,
+    token_table,
+    weighted_windows,
+    window_table,
+)
+from ..data.inline_terms import without_terms
+from ..data.tokenization import TARGET_TOKENIZER_FOLDER, load_tokenizers, save_tokenizers, train_tokenizer
+from ..data.training_corpora import CleaningReport, TrainingCorpora
+from ..data.word_vectors import token_vectors, words_with_vectors
+from .checkpoints import (
+    STATE_FILE,
+    WEIGHTS_FILE,
+    average_checkpoints,
+    check_same_tokenizer,
+    checkpoint_damage,
+    checkpoint_directories,
+    last_whole_checkpoint,
+    load_initial_weights,
+)
+from .recipes import Recipe, RecipeError
+from .sharding import load_whole_weights
+from .trainer import DocumentSeq2SeqTrainer, DocumentSeq2SeqTrainingArguments
+from .warm_start import continue_positions
+
+logger = logging.getLogger(__name__)
+
+RECIPE_FILE = "recipe.yaml"
+SUMMARY_FILE = "training_summary.json"
+# A run can be prolonged or its learning rate changed; with other data, tokenizer or network it is another run.
+_FIXED_SECTIONS = ("data", "tokenizer", "model")
+_SPECIAL_IDS = ("pad_token_id", "bos_token_id", "eos_token_id", "sep_token_id", "par_token_id")
+
+
+@dataclass(frozen=True)
+class Tokenizers:
+    """The tokenizers of the two languages; the same object twice where they are joint."""
+
+    source: PreTrainedTokenizerBase
+    target: PreTrainedTokenizerBase
+
+    @property
+    def are_joint(self) -> bool:
+        """Whether one tokenizer serves both languages."""
+        return self.source is self.target
+
+
+@dataclass(frozen=True)
+class PreparedData:
+    """The window tables and what they were made of."""
+
+    train: Dataset
+    validation: Dataset | None
+    figures: dict[str, Any]
+
+
+class _TargetTokenizerCallback(TrainerCallback):
+    """Puts the target tokenizer into each checkpoint; Trainer saves only the source's."""
+
+    def __init__(self, tokenizers: Tokenizers) -> None:
+        self._tokenizers = tokenizers
+
+    def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        if args.should_save and not self._tokenizers.are_joint:
+            checkpoint = Path(args.output_dir) / f"checkpoint-{state.global_step}"
+            self._tokenizers.target.save_pretrained(checkpoint / TARGET_TOKENIZER_FOLDER)
+
+
+def finished_summary(recipe: Recipe) -> dict[str, Any] | None:
+    """The summary of the run if it was already finished under the same recipe, else None."""
+    path = Path(recipe.training["output_dir"]) / SUMMARY_FILE
+    if not path.is_file():
+        return None
+    summary = json.loads(path.read_text(encoding="utf-8"))
+    return summary if summary.get("recipe") == recipe.as_dict() else None
+
+
+def claim_output_dir(recipe: Recipe) -> None:
+    """Writes the recipe into the output directory; RecipeError where something else than this run lies there.
+
+    What another recipe left behind before its first checkpoint is removed.
+    """
+    output_dir = Path(recipe.training["output_dir"])
+    path = output_dir / RECIPE_FILE
+    sections = recipe.as_dict()
+    if path.is_file():
+        difference = _first_difference(yaml.safe_load(path.read_text(encoding="utf-8")), sections)
+        if difference is not None and checkpoint_directories(output_dir):
+            raise RecipeError(
+                f"{output_dir} holds a run with {difference}; give another training.output_dir or remove that one"
+            )
+        if difference is not None:
+            (output_dir / "tokenizer.json").unlink(missing_ok=True)
+    elif any((output_dir / name).exists() for name in ("config.json", "tokenizer.json")):
+        raise RecipeError(f"{output_dir} holds a model or tokenizer but no {RECIPE_FILE}; give another output_dir")
+    output_dir.mkdir(parents=True, exist_ok=True)
+    _write_whole(path, yaml.safe_dump(sections, sort_keys=False, allow_unicode=True))
+
+
+def check_output_dir_is_shared(recipe: Recipe) -> None:
+    """Raises RecipeError on a machine that does not see what another one wrote into the output directory."""
+    path = Path(recipe.training["output_dir"]) / RECIPE_FILE
+    if not path.is_file():
+        raise RecipeError(
+            f"{path}, which the first process wrote, is not there on {platform.node()}: training.output_dir must be a "
+            "folder that all machines share"
+        )
+
+
+def prepare_tokenizers(recipe: Recipe) -> Tokenizers:
+    """The run's own tokenizers; at its beginning those of `tokenizer.path` or `init_from`, or else newly trained ones.
+
+    CheckpointError where they are not those of `init_from`.
+    """
+    output_dir = Path(recipe.training["output_dir"])
+    if not (output_dir / "tokenizer.json").is_file():
+        directory = recipe.tokenizer.path or recipe.init_from
+        tokenizers = _train_tokenizers(recipe) if directory is None else Tokenizers(*load_tokenizers(directory))
+        _save_tokenizers_whole(output_dir, tokenizers)
+    tokenizers = Tokenizers(*load_tokenizers(output_dir))
+    if recipe.init_from is not None:
+        others = load_tokenizers(recipe.init_from)
+        for own, other in zip((tokenizers.source, tokenizers.target), others, strict=True):
+            check_same_tokenizer(own, other, recipe.init_from)
+    return tokenizers
+
+
+def prepare_data(recipe: Recipe, tokenizers: Tokenizers) -> PreparedData:
+    """The tables of training and validation windows, from the cache where they were made before."""
+    train, figures = _windows(recipe, recipe.data.training_corpora, tokenizers)
+    numbers = {"train": figures}
+    validation = None
+    if recipe.data.validation:
+        validation, numbers["validation"] = _windows(recipe, recipe.data.validation_corpora, tokenizers)
+        limit = recipe.data.validation_limit
+        if limit is not None and limit < len(validation):
+            validation = validation.select(np.linspace(0, len(validation) - 1, limit).astype(int))
+            numbers["validation"]["num_scored_windows"] = limit
+    return PreparedData(train, validation, numbers)
+
+
+def build_model(recipe: Recipe, tokenizers: Tokenizers) -> PreTrainedModel:
+    """A new model, with the weights of `training.init_from` where that is given."""
+    source, target = tokenizers.source, tokenizers.target
+    special_ids = {name: int(getattr(source, name)) for name in _SPECIAL_IDS}
+    config = recipe.model_config(
+        len(source),
+        None if tokenizers.are_joint else len(target),
+        decoder_start_token_id=special_ids["bos_token_id"],
+        **special_ids,
+    )
+    set_seed(recipe.training.get("seed", 42))
+    model: Any = AutoModelForSeq2SeqLM.from_config(config)
+    if recipe.attn_implementation is not None:
+        model.set_attn_implementation(recipe.attn_implementation)
+    if not {"max_length", "max_new_tokens"} & recipe.generation.keys():
+        model.generation_config.max_length = config.max_target_tokens + 1
+    model.generation_config.update(**recipe.generation)
+    model.generation_config.validate(strict=True)
+    if recipe.source_vectors is not None and recipe.target_vectors is not None:
+        _set_word_vectors(model, (recipe.source_vectors, source), (recipe.target_vectors, target))
+    if recipe.init_from is not None:
+        continue_positions(model, load_initial_weights(model, recipe.init_from))
+    return model
+
+
+def _set_word_vectors(model: Any, *sides: tuple[str, PreTrainedTokenizerBase]) -> None:
+    """Puts the vectors of both sides, a file and a tokenizer each, into the model; RecipeError for another width."""
+    tables = [torch.from_numpy(token_vectors(path, tokenizer)) for path, tokenizer in sides]
+    for (path, _), table in zip(sides, tables, strict=True):
+        if table.shape[1] != model.config.word_vector_size:
+            raise RecipeError(
+                f"model.word_vector_size={model.config.word_vector_size}, but the vectors in {path} have "
+                f"{table.shape[1]} numbers"
+            )
+    model.set_word_vectors(*tables)
+
+
+def build_trainer(
+    recipe: Recipe,
+    arguments: DocumentSeq2SeqTrainingArguments,
+    tokenizers: Tokenizers,
+    data: PreparedData,
+) -> DocumentSeq2SeqTrainer:
+    """The trainer of the run."""
+    model = build_model(recipe, tokenizers)
+    config: Any = model.config
+    return DocumentSeq2SeqTrainer(
+        model=model,
+        args=arguments,
+        data_collator=DocumentCollator(config.pad_token_id, config.decoder_start_token_id),
+        train_dataset=data.train,
+        eval_dataset=data.validation,
+        processing_class=tokenizers.source,
+        target_tokenizer=tokenizers.target,
+        eval_corpora=[corpus.name for corpus in recipe.data.validation_corpora.corpora],
+        callbacks=[_TargetTokenizerCallback(tokenizers)],
+    )
+
+
+def train_or_resume(trainer: DocumentSeq2SeqTrainer) -> bool:
+    """Trains to the end, from the last whole checkpoint where there is one; then the trainer holds the final model.
+
+    False where training was stopped before its end, by SIGTERM with `training.enable_jit_checkpoint`.
+    """
+    checkpoint = last_whole_checkpoint(str(trainer.args.output_dir))
+    if checkpoint is None:
+        trainer.train()
+        return trainer.state.global_step >= _max_steps(trainer)
+    state = TrainerState.load_from_json(str(checkpoint / STATE_FILE))
+    if state.global_step < _max_steps(trainer):
+        logger.info("going on from %s", checkpoint)
+        trainer.train(resume_from_checkpoint=str(checkpoint))
+        return trainer.state.global_step >= _max_steps(trainer)
+    # Trainer would take one step more before it saw that there is nothing left to do.
+    logger.info("training was finished with %s", checkpoint)
+    # DeepSpeed's engine is made for training; without it, each process holds the whole model.
+    leave_deepspeed(trainer)
+    best = state.best_model_checkpoint if trainer.args.load_best_model_at_end else None
+    load_initial_weights(trainer.model, best or checkpoint)
+    trainer.state = state
+    return True
+
+
+def finish(trainer: DocumentSeq2SeqTrainer, recipe: Recipe, tokenizers: Tokenizers, data: PreparedData) -> dict:
+    """Saves the final model (averaged where asked for) and the summary in the output directory; gives the summary."""
+    output_dir = Path(str(trainer.args.output_dir))
+    metrics = {}
+    if recipe.average_checkpoints > 1:
+        metrics["before_averaging"] = _evaluate_once(trainer)
+        _load_average(trainer, recipe.average_checkpoints)
+        metrics["final"] = trainer.evaluate() if data.validation is not None else None
+    else:
+        metrics["final"] = _evaluate_once(trainer)
+    # Not to be called so by Trainer's users, but without it the model would be uploaded before what stands beside it.
+    trainer.save_model(_internal_call=True)
+    summary = _summary(trainer, recipe, data, metrics)
+    if trainer.is_world_process_zero():
+        trainer.state.save_to_json(str(output_dir / STATE_FILE))
+        save_tokenizers(output_dir, tokenizers.source, tokenizers.target)
+        _write_whole(output_dir / SUMMARY_FILE, json.dumps(summary, indent=2, ensure_ascii=False) + "\n")
+    if trainer.args.push_to_hub:
+        trainer.push_to_hub()
+    return summary
+
+
+def _first_difference(earlier: dict[str, Any], sections: dict[str, Any]) -> str | None:
+    """The first key of the sections that make a run what it is that has another value now, in words."""
+    for name in _FIXED_SECTIONS:
+        old_section, new_section = earlier.get(name, {}), sections[name]
+        for key in {**old_section, **new_section}:
+            old, new = old_section.get(key), new_section.get(key)
+            if old != new:
+                return f"{name}.{key}={old!r}, not {new!r}"
+    return None
+
+
+def _train_tokenizers(recipe: Recipe) -> Tokenizers:
+    section = recipe.tokenizer
+    table = corpora_table(recipe.data.training_corpora, recipe.data.cache_dir)
+    options: dict[str, Any] = {
+        "model": section.algorithm,
+        "byte_fallback": section.byte_fallback,
+        "split_digits": section.split_digits,
+        "min_frequency": section.min_frequency,
+        "limit_alphabet": section.limit_alphabet,
+        "plain_typography": section.plain_typography,
+        "reserved_tokens": section.reserved_tokens,
+    }
+    sides = [("source", "target")] if section.joint else [("source",), ("target",)]
+    trained = []
+    for columns, vectors in zip(sides, (recipe.source_vectors, recipe.target_vectors), strict=False):
+        words = None if vectors is None else words_with_vectors(vectors)
+        sentences = _sentences(table, columns, section.max_sentences)
+        trained.append(train_tokenizer(sentences, section.vocab_size, known_words=words, **options))
+    return Tokenizers(trained[0], trained[-1])
+
+
+def _sentences(table: Dataset, columns: tuple[str, ...], max_sentences: int | None) -> Iterator[str]:
+    """The sentences of some columns, of at most `max_sentences` sentence pairs, taken evenly from all documents."""
+    total = sum(len(row) for row in table["source"]) if max_sentences else 0
+    stride = max(1, math.ceil(total / max_sentences)) if max_sentences else 1
+    index = 0
+    for row in table.select_columns(list(columns)):
+        for pair in zip(*(row[column] for column in columns), strict=True):
+            if index % stride == 0:
+                yield from map(without_terms, pair)
+            index += 1
+
+
+def _save_tokenizers_whole(output_dir: Path, tokenizers: Tokenizers) -> None:
+    """Saves by renaming, tokenizer.json last, so that an interruption leaves no half of a pair."""
+    with tempfile.TemporaryDirectory(dir=output_dir) as folder:
+        save_tokenizers(folder, tokenizers.source, tokenizers.target)
+        for path in sorted(Path(folder).iterdir(), key=lambda path: path.name == "tokenizer.json"):
+            if path.is_dir():
+                shutil.rmtree(output_dir / path.name, ignore_errors=True)
+            path.replace(output_dir / path.name)
+
+
+def _windows(recipe: Recipe, corpora: TrainingCorpora, tokenizers: Tokenizers) -> tuple[Dataset, dict[str, Any]]:
+    text = corpora_table(corpora, recipe.data.cache_dir)
+    tokens = token_table(text, tokenizers.source, tokenizers.target, num_proc=recipe.data.num_proc)
+    windows = window_table(
+        tokens,
+        closing_tokens(tokenizers.source),
+        recipe.model.get("window_sentences", recipe.config_class.window_sentences),
+        max_source_tokens=recipe.model.get("max_source_tokens", recipe.config_class.max_source_tokens),
+        max_target_tokens=recipe.model.get("max_target_tokens", recipe.config_class.max_target_tokens),
+        overlong=recipe.data.overlong,
+        num_proc=recipe.data.num_proc,
+    )
+    windows = weighted_windows(windows, [corpus.weight for corpus in corpora.corpora])
+    return windows, _figures(read_report(text), corpora, windows)
+
+
+def _figures(report: CleaningReport, corpora: TrainingCorpora, windows: Dataset) -> dict[str, Any]:
+    """What stands in the summary of a run about its data."""
+    figures: dict[str, Any] = {
+        "num_documents": report.num_documents,
+        "num_sentences": report.num_sentences,
+        "num_windows": len(windows),
+    }
+    dropped: dict[str, dict[str, int]] = {}
+    for (corpus, reason), count in sorted(report.dropped.items()):
+        dropped.setdefault(corpora.corpora[corpus].label, {})[reason] = count
+    if dropped:
+        logger.info("sentence pairs left out by the cleaning: %s", dropped)
+        figures["num_dropped"] = dropped
+    return figures
+
+
+def _max_steps(trainer: DocumentSeq2SeqTrainer) -> int:
+    if trainer.args.max_steps > 0:
+        return trainer.args.max_steps
+    steps_per_epoch = math.ceil(len(trainer.get_train_dataloader()) / trainer.args.gradient_accumulation_steps)
+    return math.ceil(trainer.args.num_train_epochs * steps_per_epoch)
+
+
+def _evaluate_once(trainer: DocumentSeq2SeqTrainer) -> dict[str, Any] | None:
+    """The validation scores of the model that training ended with, from the log where it was scored then."""
+    if trainer.eval_dataset is None:
+        return None
+    step = trainer.state.global_step
+    if trainer.args.load_best_model_at_end and trainer.state.best_global_step:
+        step = trainer.state.best_global_step
+    logged = [entry for entry in trainer.state.log_history if entry["step"] == step and "eval_loss" in entry]
+    return logged[-1] if logged else trainer.evaluate()
+
+
+def _load_average(trainer: DocumentSeq2SeqTrainer, num_checkpoints: int) -> None:
+    whole = [path for path in checkpoint_directories(str(trainer.args.output_dir)) if checkpoint_damage(path) is None]
+    chosen = whole[-num_checkpoints:]
+    if len(chosen) < num_checkpoints:
+        logger.warning("only %d checkpoints are there to average, not %d", len(chosen), num_checkpoints)
+    load_whole_weights(trainer.accelerator.unwrap_model(trainer.model), average_checkpoints(chosen))
+
+
+def _summary(
+    trainer: DocumentSeq2SeqTrainer, recipe: Recipe, data: PreparedData, metrics: dict[str, Any]
+) -> dict[str, Any]:
+    training_logs = [entry for entry in trainer.state.log_history if "train_seconds" in entry]
+    last = training_logs[-1] if training_logs else {}
+    return {
+        "recipe": recipe.as_dict(),
+        "data": data.figures,
+        "num_parameters": sum(parameter.numel() for parameter in trainer.model.parameters()),
+        "steps": trainer.state.global_step,
+        "epochs": trainer.state.epoch,
+        "num_target_tokens": last.get("num_target_tokens"),
+        "train_seconds": last.get("train_seconds"),
+        "best_checkpoint": trainer.state.best_model_checkpoint,
+        "best_metric": trainer.state.best_metric,
+        "metrics": metrics,
+        "seed": trainer.args.seed,
+        "bf16": trainer.args.bf16,
+        "hardware": _hardware(trainer),
+        "versions": {"python": platform.python_version(), "torch": torch.__version__}
+        | {"transformers": transformers.__version__},
+    }
+
+
+def _hardware(trainer: DocumentSeq2SeqTrainer) -> dict[str, Any]:
+    device = trainer.args.device
+    name = torch.cuda.get_device_name(device) if device.type == "cuda" else platform.processor() or platform.machine()
+    return {
+        "device": device.type,
+        "name": name,
+        "num_processes": trainer.args.world_size,
+        "num_cpus": os.cpu_count(),
+    }
+
+
+def _write_whole(path: Path, text: str) -> None:
+    """Writes a file so that an interruption leaves the old one or the new one."""
+    temporary = path.with_name(path.name + ".part")
+    temporary.write_text(text, encoding="utf-8")
+    temporary.replace(path)
+
+
+__all__ = [
+    "RECIPE_FILE",
+    "SUMMARY_FILE",
+    "WEIGHTS_FILE",
+    "PreparedData",
+    "Tokenizers",
+    "build_model",
+    "build_trainer",
+    "check_output_dir_is_shared",
+    "claim_output_dir",
+    "finish",
+    "finished_summary",
+    "prepare_data",
+    "prepare_tokenizers",
+    "train_or_resume",
+]

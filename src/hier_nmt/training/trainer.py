@@ -1,0 +1,509 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The Transformers trainer for windows of sentences: discounted loss, token batches, scores of the current sentences.
+
+Dimensions: B batch, T target tokens, V vocabulary.
+"""
+
+import math
+import time
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from accelerate.utils import send_to_device
+from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.metrics.chrf import CHRF
+from torch.distributed.fsdp import FSDPModule
+from torch.utils.data import DataLoader
+from transformers import (
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+    ProgressCallback,
+    Seq2SeqTrainer,
+    Seq2SeqTrainingArguments,
+    TrainerCallback,
+)
+from transformers.trainer_utils import EvalLoopOutput
+
+from ..configuration.library_internals import finish_upload, gather_without_padding, take_over_the_loss, use_one_gpu
+from ..data.collator import DocumentCollator, TokenBatchSampler
+from ..data.tokenization import TARGET_TOKENIZER_FOLDER
+from ..ops.document_structure import sentence_ids_from_tokens
+from ..publishing.hub import CARD_FILE, complete_card
+from ..text.document_windows import split_window
+from .losses import (
+    IGNORED_LABEL,
+    CrossEntropyLoss,
+    SquaredErrorLoss,
+    current_sentence_weights,
+)
+from .sharding import check_checkpoints_are_whole, shard_tied_weights, whole_weights
+
+LENGTH_COLUMN = "length"
+CORPUS_COLUMN = "corpus"
+# In how many stages the number of sentences falls: a compiled model is compiled anew for each.
+ANNEALING_STAGES = 8
+TARGET_INPUTS = ("labels", "decoder_input_ids", "decoder_attention_mask")
+
+
+@dataclass
+class DocumentSeq2SeqTrainingArguments(Seq2SeqTrainingArguments):
+    """The arguments of Transformers and four more."""
+
+    context_discount: float = field(
+        default=1.0, metadata={"help": "Weight, from 0 to 1, of the context sentences in the loss."}
+    )
+    max_tokens_per_batch: int | None = field(
+        default=None,
+        metadata={
+            "help": "Largest number of padded tokens, on the longer side, of a training batch of one device; rows of "
+            "like length go together and `per_device_train_batch_size` is not used. None: batches of that many rows."
+        },
+    )
+    selection_warmup_steps: int = field(
+        default=0,
+        metadata={
+            "help": "Training steps in which conditional and hierarchical attention reads every sentence, its "
+            "relevance added, before it reads the selected ones only."
+        },
+    )
+    selection_annealing_steps: int = field(
+        default=0,
+        metadata={
+            "help": "Training steps, after `selection_warmup_steps`, in which the number of sentences that are read "
+            "falls from all of them to the selected ones: in eight stages, by the same factor from one to the next."
+        },
+    )
+
+    def __post_init__(self) -> None:
+        """Checks the added fields; ValueError names the bad value."""
+        super().__post_init__()
+        if not 0 <= self.context_discount <= 1:
+            raise ValueError(f"context_discount must be from 0 to 1, got {self.context_discount}")
+        if self.max_tokens_per_batch is not None and self.max_tokens_per_batch < 1:
+            raise ValueError(f"max_tokens_per_batch must be at least 1, got {self.max_tokens_per_batch}")
+        if self.save_on_each_node:
+            raise ValueError(
+                "save_on_each_node=True leaves checkpoints without a model on all machines but the first, since "
+                "Transformers writes models there only: give an output_dir that all machines share"
+            )
+        for name in ("selection_warmup_steps", "selection_annealing_steps"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name} must not be negative, got {getattr(self, name)}")
+
+
+class TokenThroughput(TrainerCallback):
+    """Counts target tokens and the seconds that training steps take, without evaluation and saving."""
+
+    def __init__(self) -> None:
+        self._tokens: torch.Tensor | int = 0
+        self._seconds = 0.0
+        self._step_start: float | None = None
+
+    def start_step(self) -> None:
+        """Starts the clock, before the batches of a step are fetched."""
+        self._step_start = time.perf_counter()
+
+    def add_tokens(self, num_tokens: torch.Tensor | int | None) -> None:
+        """Adds the target tokens of a step; a tensor stays on its device until they are read."""
+        if num_tokens is not None:
+            self._tokens = self._tokens + num_tokens
+
+    def on_step_end(self, *args: Any, **kwargs: Any) -> None:
+        """Stops the clock."""
+        if self._step_start is not None:
+            self._seconds += time.perf_counter() - self._step_start
+            self._step_start = None
+
+    def read(self) -> tuple[int, float]:
+        """(target tokens, seconds) since the last reading."""
+        reading = int(self._tokens), self._seconds
+        self._tokens, self._seconds = 0, 0.0
+        return reading
+
+
+class _SelectionWarmup(TrainerCallback):
+    """Ends the warm-up of sentence selection after its steps, at once or by and by, also in a run that is resumed."""
+
+    def on_step_begin(self, args: Any, state: Any, control: Any, model: Any = None, **kwargs: Any) -> None:
+        steps_left = args.selection_warmup_steps + args.selection_annealing_steps - state.global_step
+        stage = math.ceil(ANNEALING_STAGES * steps_left / max(1, args.selection_annealing_steps))
+        model.widen_selection(min(max(stage / ANNEALING_STAGES, 0.0), 1.0))
+
+
+class TokenProgressCallback(ProgressCallback):
+    """The progress bar of Transformers, with the loss and the target tokens per second behind it."""
+
+    def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, Any] | None = None, **kwargs: Any) -> None:
+        """Writes the log line and renews what stands behind the bar."""
+        super().on_log(args, state, control, logs=logs, **kwargs)
+        bar: Any = self.training_bar
+        if bar is not None and logs and "tokens_per_second" in logs:
+            bar.set_postfix_str(f"loss {logs['loss']:.3f}, {logs['tokens_per_second']:.0f} tokens/s")
+
+
+class _TokenBatchEpochs(TrainerCallback):
+    """Tells the token batches which epoch begins: Trainer itself does not reach them when it resumes in mid-epoch."""
+
+    def on_epoch_begin(self, args: Any, state: Any, control: Any, train_dataloader: Any = None, **kwargs: Any) -> None:
+        sampler = getattr(train_dataloader, "batch_sampler", None)
+        if isinstance(sampler, TokenBatchSampler):
+            sampler.set_epoch(int(state.epoch or 0))
+
+
+class WholeRepositoryCallback(TrainerCallback):
+    """Completes the folder that Trainer uploads while it trains (`hub_strategy="every_save"` and its like).
+
+    Trainer copies weights, configuration and its tokenizer from the checkpoint and leaves behind the code of the model,
+    which the configuration names, and the target tokenizer. `DocumentSeq2SeqTrainer` has this callback by itself; any
+    other Trainer of Transformers can be given it.
+
+    Args:
+        target_tokenizer: of the target language, where it is another one.
+    """
+
+    def __init__(self, target_tokenizer: PreTrainedTokenizerBase | None = None) -> None:
+        self._target_tokenizer = target_tokenizer
+
+    def on_push_begin(self, args: Any, state: Any, control: Any, model: Any = None, **kwargs: Any) -> None:
+        """Writes the code of the model, the target tokenizer and the card."""
+        if not args.should_save:
+            return
+        folder = Path(args.output_dir)
+        model.config.save_pretrained(folder)
+        if self._target_tokenizer is not None:
+            self._target_tokenizer.save_pretrained(folder / TARGET_TOKENIZER_FOLDER)
+        complete_card(folder / CARD_FILE, model.config, args.hub_model_id or folder.absolute().name)
+
+
+class DocumentSeq2SeqTrainer(Seq2SeqTrainer):
+    """Trains and evaluates a model on window features.
+
+    The loss is `context_discounted_cross_entropy` (`context_discounted_squared_error` for a model that predicts word
+    vectors), normalised by the target tokens of the whole batch over all accumulation steps and processes. Evaluation
+    reports, each window counted once:
+
+    * `eval_loss`: mean negative log-likelihood (or squared error) of all target tokens, neither discounted nor
+      smoothed, so that runs with different settings compare; `eval_current_loss`: the same of the current sentences;
+    * with `predict_with_generate`: `eval_bleu` and `eval_chrf` of the current sentences (of whole windows where
+      `window_sentences` is 0), and `eval_wrong_sentence_count`, the share of windows whose translation has another
+      number of sentences than the reference.
+
+    Args:
+        model: maps `input_ids`, `attention_mask` and `decoder_input_ids` to `logits` [B, T, V].
+        args: the arguments.
+        data_collator: pads windows.
+        train_dataset, eval_dataset: tables with the columns `input_ids`, `labels` and `length`.
+        processing_class: the source tokenizer.
+        target_tokenizer: the target tokenizer; None: the same.
+        eval_corpora: names of the corpora that the column `corpus` of the `eval_dataset` counts; the loss of each that
+            has a name is reported as `eval_loss_<name>` besides.
+        callbacks, optimizers: as in Trainer.
+    """
+
+    args: DocumentSeq2SeqTrainingArguments
+    model: PreTrainedModel
+    data_collator: DocumentCollator
+    eval_dataset: Any
+    # compute_loss divides by the tokens of the accumulated batch, Trainer must not divide again.
+    loss_is_scaled_for_ga = True
+
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        args: DocumentSeq2SeqTrainingArguments,
+        data_collator: DocumentCollator,
+        train_dataset: Any = None,
+        eval_dataset: Any = None,
+        processing_class: PreTrainedTokenizerBase | None = None,
+        target_tokenizer: PreTrainedTokenizerBase | None = None,
+        eval_corpora: Sequence[str | None] = (),
+        callbacks: list[TrainerCallback] | None = None,
+        optimizers: tuple[Any, Any] = (None, None),
+    ) -> None:
+        if args.device.type == "cpu":
+            args.dataloader_pin_memory = False
+        if args.n_gpu > 1:
+            warnings.warn("one process uses one GPU; start with `accelerate launch` to use all of them", stacklevel=2)
+            use_one_gpu(args)
+        if args.world_size > 1 and not args.average_tokens_across_devices:
+            raise ValueError("average_tokens_across_devices=False would weigh the tokens of the processes unequally")
+        super().__init__(
+            model=model,
+            args=args,
+            data_collator=data_collator,
+            train_dataset=train_dataset,
+            eval_dataset=eval_dataset,
+            processing_class=processing_class,
+            callbacks=callbacks,
+            optimizers=optimizers,
+        )
+        self.target_tokenizer = target_tokenizer or processing_class
+        self._eval_corpora = eval_corpora
+        # The corpus of each row of the evaluation that is about to run.
+        self._row_corpora: np.ndarray | None = None
+        # Both belong to compute_loss here: it smooths the labels and honours num_items_in_batch.
+        take_over_the_loss(self)
+        self._loss = _loss(model, args.label_smoothing_factor)
+        self._separators = frozenset(model.config.separator_token_ids)
+        self._throughput = TokenThroughput()
+        self.add_callback(self._throughput)
+        self.add_callback(_TokenBatchEpochs())
+        if args.selection_warmup_steps + args.selection_annealing_steps > 0:
+            if not hasattr(model, "widen_selection"):
+                raise ValueError(
+                    "selection_warmup_steps and selection_annealing_steps need a model of this package, not "
+                    f"{type(model).__name__}"
+                )
+            self.add_callback(_SelectionWarmup())
+        if self.pop_callback(ProgressCallback) is not None:
+            self.add_callback(TokenProgressCallback())
+        is_joint = self.target_tokenizer is processing_class
+        self.add_callback(WholeRepositoryCallback(None if is_joint else self.target_tokenizer))
+
+    def create_accelerator_and_postprocess(self) -> None:
+        """Makes the accelerator, which does not divide the loss by the accumulation steps."""
+        super().create_accelerator_and_postprocess()
+        check_checkpoints_are_whole(self.accelerator)
+        # Trainer sees to this itself since some release between 5.4 and 5.23.
+        self.accelerator.gradient_accumulation_steps = 1
+
+    def create_optimizer(self, *args: Any, **kwargs: Any) -> torch.optim.Optimizer:
+        """Makes the optimizer, behind the first step of sharding, since it holds the sharded weights."""
+        if self.accelerator.is_fsdp2:
+            shard_tied_weights(self.model, self.accelerator)
+        return super().create_optimizer(*args, **kwargs)
+
+    def get_train_dataloader(self) -> DataLoader:
+        """Batches of `max_tokens_per_batch` tokens, each process its share, or the ordinary ones."""
+        if self.args.max_tokens_per_batch is None:
+            return super().get_train_dataloader()
+        dataset: Any = self.train_dataset
+        if LENGTH_COLUMN not in getattr(dataset, "column_names", ()):
+            raise ValueError(f"max_tokens_per_batch needs a dataset with a column {LENGTH_COLUMN!r}, got {dataset}")
+        sampler = TokenBatchSampler(
+            _column(dataset, LENGTH_COLUMN),
+            self.args.max_tokens_per_batch,
+            side_lengths=_side_lengths(dataset),
+            seed=self.args.seed if self.args.data_seed is None else self.args.data_seed,
+            pad_to_multiple_of=self.data_collator.pad_to_multiple_of,
+            num_processes=self.args.world_size,
+            process_index=self.args.process_index,
+        )
+        return DataLoader(
+            dataset,
+            batch_sampler=sampler,
+            collate_fn=self.data_collator,
+            num_workers=self.args.dataloader_num_workers,
+            pin_memory=self.args.dataloader_pin_memory,
+            persistent_workers=self.args.dataloader_persistent_workers,
+            prefetch_factor=self.args.dataloader_prefetch_factor,
+        )
+
+    def get_eval_dataloader(self, eval_dataset: Any = None) -> DataLoader:
+        """Batches of rows of like length, the longest first; no score depends on the order."""
+        if isinstance(eval_dataset, str):
+            eval_dataset = self.eval_dataset[eval_dataset]
+        dataset = self.eval_dataset if eval_dataset is None else eval_dataset
+        if LENGTH_COLUMN in getattr(dataset, "column_names", ()):
+            dataset = dataset.select(np.argsort(-_column(dataset, LENGTH_COLUMN), kind="stable"))
+        has_corpora = CORPUS_COLUMN in getattr(dataset, "column_names", ()) and any(self._eval_corpora)
+        self._row_corpora = _column(dataset, CORPUS_COLUMN) if has_corpora else None
+        return super().get_eval_dataloader(dataset)
+
+    def get_batch_samples(self, *args: Any, **kwargs: Any) -> tuple[list, torch.Tensor | int | None]:
+        """The batches of one step and the number of target tokens in them, over all processes."""
+        self._throughput.start_step()
+        batches, num_items_in_batch = super().get_batch_samples(*args, **kwargs)
+        self._throughput.add_tokens(num_items_in_batch)
+        return batches, num_items_in_batch
+
+    def compute_loss(
+        self,
+        model: torch.nn.Module,
+        inputs: dict[str, Any],
+        return_outputs: bool = False,
+        num_items_in_batch: torch.Tensor | int | None = None,
+    ) -> Any:
+        """The discounted, smoothed loss (and the outputs); the mean over processes of its gradients is exact."""
+        labels = inputs["labels"]
+        outputs = model(**_without(inputs, ("labels",)), use_cache=False)
+        sentence_ids = self._label_sentence_ids(labels)
+        loss = self._loss.discounted(
+            outputs.logits, labels, sentence_ids, self.args.context_discount, num_items_in_batch
+        )
+        if num_items_in_batch is not None:
+            # The tokens were counted over all processes, whose gradients are then averaged.
+            loss = loss * self.accelerator.num_processes
+        return (loss, outputs) if return_outputs else loss
+
+    def floating_point_ops(self, inputs: dict[str, Any]) -> int:
+        """0: the estimate costs time in every step and counts padding as work."""
+        return 0
+
+    def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
+        """Adds to the entries of training `tokens_per_second`, target tokens over all processes, and the totals.
+
+        The totals `num_target_tokens` and `train_seconds` go on over interruptions.
+        """
+        if "loss" in logs:
+            num_tokens, seconds = self._throughput.read()
+            totals = [entry for entry in self.state.log_history if "train_seconds" in entry][-1:]
+            logs["tokens_per_second"] = round(num_tokens / max(seconds, 1e-9), 1)
+            logs["num_target_tokens"] = num_tokens + sum(entry["num_target_tokens"] for entry in totals)
+            logs["train_seconds"] = round(seconds + sum(entry["train_seconds"] for entry in totals), 3)
+        super().log(logs, start_time)
+
+    def evaluate(self, *args: Any, **kwargs: Any) -> dict[str, float]:
+        """The metrics, as in Seq2SeqTrainer; `synced_gpus` is off, see `whole_weights`."""
+        return super().evaluate(*args, **{"synced_gpus": False, **kwargs})
+
+    def predict(self, *args: Any, **kwargs: Any) -> Any:
+        """Predictions and metrics, as in Seq2SeqTrainer; `synced_gpus` is off, see `whole_weights`."""
+        return super().predict(*args, **{"synced_gpus": False, **kwargs})
+
+    def prediction_step(
+        self,
+        model: torch.nn.Module,
+        inputs: dict[str, Any],
+        prediction_loss_only: bool,
+        ignore_keys: list[str] | None = None,
+        **gen_kwargs: Any,
+    ) -> tuple[None, Any, torch.Tensor | None]:
+        """(None, statistics [B, 4] and, where asked for, generated ids [B, length], labels [B, T]).
+
+        The statistics of a row are the summed negative log-likelihood and the number of all its target tokens, and
+        then of those of its current sentence.
+        """
+        inputs = send_to_device(inputs, self.args.device)
+        statistics = self._row_statistics(model, inputs)
+        if prediction_loss_only or not self.args.predict_with_generate:
+            return None, statistics, None
+        sources = _without(inputs, TARGET_INPUTS)
+        _, generated, _ = super().prediction_step(model, sources, False, ignore_keys, **gen_kwargs)
+        return None, (statistics, generated), inputs["labels"]
+
+    def evaluation_loop(
+        self,
+        dataloader: DataLoader,
+        description: str,
+        prediction_loss_only: bool | None = None,
+        ignore_keys: list[str] | None = None,
+        metric_key_prefix: str = "eval",
+    ) -> EvalLoopOutput:
+        """Losses and scores; `predictions` are the generated ids [number of windows, length], or None."""
+        if self.accelerator.is_fsdp2 and not isinstance(self.model, FSDPModule):
+            # accelerate shards a model together with an optimizer only; without training there is none.
+            self.accelerator.prepare_model(self.model, device_placement=True, evaluation_mode=True)
+        # Seq2SeqTrainer gathers the rows that fill up the last distributed batch too, and would count them.
+        gather_without_padding(self)
+        with whole_weights(self.model, self.accelerator):
+            output = super().evaluation_loop(
+                dataloader, description, self.args.prediction_loss_only, ignore_keys, metric_key_prefix
+            )
+        predictions: Any = output.predictions
+        statistics, generated = predictions if isinstance(predictions, tuple) else (predictions, None)
+        loss, num_tokens, current_loss, num_current_tokens = np.asarray(statistics, dtype=np.float64).sum(0)
+        metrics = {"loss": loss / num_tokens, "current_loss": current_loss / num_current_tokens}
+        metrics |= self._corpus_losses(np.asarray(statistics, dtype=np.float64))
+        if generated is not None:
+            metrics |= self._text_metrics(generated, np.asarray(output.label_ids))
+        named = {f"{metric_key_prefix}_{name}": float(value) for name, value in metrics.items()}
+        output = output._replace(predictions=generated)  # type: ignore[arg-type]  # nothing was generated: None
+        return output._replace(metrics={**(output.metrics or {}), **named})
+
+    def create_model_card(self, *args: Any, **kwargs: Any) -> None:
+        """Writes Transformers' card of the training, completed by what the Hub finds and runs the model by."""
+        super().create_model_card(*args, **kwargs)
+        if self.is_world_process_zero():
+            folder = Path(str(self.args.output_dir))
+            complete_card(folder / CARD_FILE, self.model.config, self.hub_model_id or folder.absolute().name)
+
+    def push_to_hub(self, *args: Any, **kwargs: Any) -> Any:
+        """Uploads the output directory, behind the upload of a checkpoint that may still be going on."""
+        # Trainer itself would first write the files anew that this upload is reading.
+        finish_upload(self)
+        return super().push_to_hub(*args, **kwargs)
+
+    def _label_sentence_ids(self, labels: torch.Tensor) -> torch.Tensor:
+        return sentence_ids_from_tokens(labels, self._separators, labels != IGNORED_LABEL)
+
+    @torch.no_grad()
+    def _row_statistics(self, model: torch.nn.Module, inputs: dict[str, Any]) -> torch.Tensor:
+        labels = inputs["labels"]
+        logits = model(**_without(inputs, ("labels",)), use_cache=False).logits
+        losses = self._loss.per_token(logits, labels)
+        is_predicted = labels != IGNORED_LABEL
+        is_current = current_sentence_weights(is_predicted, self._label_sentence_ids(labels), 0.0)
+        columns = (losses, is_predicted, losses * is_current, is_current)
+        return torch.stack([column.sum(-1, dtype=losses.dtype) for column in columns], dim=1)
+
+    def _corpus_losses(self, statistics: np.ndarray) -> dict[str, float]:
+        """The loss of each corpus that has a name, from the statistics of the rows [number of windows, 4]."""
+        corpora, self._row_corpora = self._row_corpora, None
+        if corpora is None or len(corpora) != len(statistics):
+            return {}
+        sums = {name: statistics[corpora == index].sum(0) for index, name in enumerate(self._eval_corpora) if name}
+        return {f"loss_{name}": loss / num_tokens for name, (loss, num_tokens, *_) in sums.items() if num_tokens}
+
+    def _text_metrics(self, generated: np.ndarray, labels: np.ndarray) -> dict[str, float]:
+        tokenizer = self.target_tokenizer
+        if tokenizer is None:
+            raise ValueError("predict_with_generate needs a tokenizer: give processing_class or target_tokenizer")
+        # A special id that the model made in mid-sentence is no reason to end it: it is only left out.
+        ignored = {IGNORED_LABEL, *tokenizer.all_special_ids} - self._separators
+        translations = [split_window(row.tolist(), self._separators, ignored) for row in generated]
+        references = [split_window(row.tolist(), self._separators, ignored) for row in labels]
+        config: Any = self.model.config
+        scored = slice(-1, None) if config.window_sentences else slice(None)
+        scores = corpus_scores(
+            [_text(tokenizer, sentences[scored]) for sentences in translations],
+            [_text(tokenizer, sentences[scored]) for sentences in references],
+        )
+        is_wrong = [len(a) != len(b) for a, b in zip(translations, references, strict=True)]
+        return {**scores, "wrong_sentence_count": float(np.mean(is_wrong))}
+
+
+def corpus_scores(translations: Sequence[str], references: Sequence[str]) -> dict[str, float]:
+    """`bleu` and `chrf` of sacrebleu with its default settings."""
+    return {
+        "bleu": BLEU().corpus_score(translations, [references]).score,
+        "chrf": CHRF().corpus_score(translations, [references]).score,
+    }
+
+
+def _loss(model: PreTrainedModel, label_smoothing: float) -> CrossEntropyLoss | SquaredErrorLoss:
+    """The loss of a model that chooses words or predicts their vectors; these cannot be smoothed: ValueError."""
+    vector_size = getattr(model.config, "word_vector_size", None)
+    if vector_size is None:
+        return CrossEntropyLoss(label_smoothing)
+    if label_smoothing:
+        raise ValueError(f"label_smoothing_factor={label_smoothing} needs a softmax; word vectors are not smoothed")
+    return SquaredErrorLoss(vector_size)
+
+
+def _text(tokenizer: PreTrainedTokenizerBase, sentences: Sequence[Sequence[int]]) -> str:
+    return " ".join(str(tokenizer.decode(list(ids))).strip() for ids in sentences)
+
+
+def _side_lengths(dataset: Any) -> np.ndarray:
+    """Numbers of source and target tokens, int64 [number of rows, 2]."""
+    names = ["input_ids", "labels"]
+    chunks = [
+        np.stack([table[name].combine_chunks().value_lengths().to_numpy() for name in names], axis=1)
+        for table in dataset.select_columns(names).with_format("arrow").iter(batch_size=10_000)
+    ]
+    return np.concatenate(chunks).astype(np.int64) if chunks else np.zeros((0, 2), np.int64)
+
+
+def _column(dataset: Any, name: str) -> np.ndarray:
+    return np.asarray(dataset.with_format("numpy")[name][:], dtype=np.int64)
+
+
+def _without(inputs: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    return {name: value for name, value in inputs.items() if name not in names}

@@ -1,0 +1,257 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""`generate` over many rows of different length: batches of similar length, outputs in the order of the rows."""
+
+import copy
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple, Protocol
+
+import torch
+from transformers import GenerationConfig, PreTrainedModel
+
+from ..configuration.position_limits import position_limits
+from .written_windows import ExpectedWindow, WindowFollower, WithinLengths, WithinPositions
+
+
+class Ends(NamedTuple):
+    """How a decoder run may end: the tokens that end it, those that are forbidden, the fewest new tokens, and the size
+    of n-grams that may not come twice."""
+
+    end_ids: list[int]
+    suppressed_ids: list[int]
+    min_new_tokens: int | None = None
+    no_repeat_ngram_size: int | None = None
+
+
+class Request(NamedTuple):
+    """One row for the decoder: source ids, the forced target prefix without the start token, the longest output and,
+    of a window without a prefix, what its translation must have."""
+
+    source_ids: list[int]
+    prefix_ids: list[int]
+    max_new_tokens: int
+    expected: ExpectedWindow | None = None
+
+
+class Output(NamedTuple):
+    """New token ids of a row without the token that ended it; not complete if no such token came."""
+
+    ids: list[int]
+    is_complete: bool
+
+
+class OutputMemory(Protocol):
+    """Outputs that are known already, for example those of a run that was interrupted."""
+
+    def known(self, request: Request, ends: Ends) -> Output | None:
+        """The output of a request, if it was decoded before."""
+
+    def add(self, requests: Sequence[Request], ends: Ends, outputs: Sequence[Output]) -> None:
+        """Keeps the outputs of a batch that has just been decoded."""
+
+
+class BatchedGenerator:
+    """Runs `generate` over requests, in batches of similar length.
+
+    Args:
+        model: an encoder-decoder model.
+        pad_token_ids: padding of the source and of the target.
+        separator_ids: the target's `<sep>` and `<par>`, or nothing.
+        batch_size: rows in a batch.
+        max_batch_tokens: source and prefix tokens in a batch, padding counted; None means no limit.
+        generate_kwargs: options of `generate`; a length limit among them replaces that of the requests.
+
+    Attributes:
+        memory: asked before a request is decoded, and told afterwards; at first there is none.
+
+    Raises:
+        ValueError: more than one output for each row is asked for, or a number is not positive that has to be.
+    """
+
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        pad_token_ids: tuple[int, int],
+        separator_ids: Sequence[int],
+        batch_size: int,
+        max_batch_tokens: int | None,
+        generate_kwargs: dict[str, Any],
+    ) -> None:
+        check_positive(batch_size=batch_size, max_batch_tokens=max_batch_tokens)
+        self.memory: OutputMemory | None = None
+        self.model, self.pad_token_ids, self.separator_ids = model, pad_token_ids, separator_ids
+        self.limits = position_limits(model.config)
+        self.batch_size, self.max_batch_tokens = batch_size, max_batch_tokens
+        self.generation_config, self.generate_kwargs, self.max_new_tokens = _generation_options(model, generate_kwargs)
+        # Greedy rows are cut at their own length; beams would know of the longer time that the batch has.
+        self._ends_by_length = self.max_new_tokens is None and self.generation_config.num_beams not in (None, 1)
+
+    @contextmanager
+    def inference(self) -> Iterator[None]:
+        """Evaluation mode without gradients, and the model's own length limits out of the way."""
+        was_training, own_config = self.model.training, self.model.generation_config
+        self.model.eval()
+        # `generate` fills what is None from this one, so its max_length would come back, with a warning for each batch.
+        self.model.generation_config = self.generation_config
+        try:
+            with torch.inference_mode():
+                yield
+        finally:
+            self.model.generation_config = own_config
+            self.model.train(was_training)
+
+    def run(
+        self,
+        requests: list[Request],
+        ends: Ends,
+        on_output: Callable[[int], object] | None = None,
+        on_written: Callable[[int, int], object] | None = None,
+    ) -> list[Output]:
+        """The output of every request, in order.
+
+        Args:
+            requests: all of which, or none, are windows with something expected.
+            ends: how their runs may end.
+            on_output: called with the index of each request that is done.
+            on_written: called with the index of a window and the number of its sentences that are complete so far.
+        """
+        memory = self.memory
+        outputs = [None if memory is None else memory.known(request, ends) for request in requests]
+        on_output = on_output or (lambda index: None)
+        for index in (index for index, output in enumerate(outputs) if output is not None):
+            on_output(index)
+        for indices in self._batches(requests, [index for index, output in enumerate(outputs) if output is None]):
+            batch = [requests[index] for index in indices]
+            hooks = self._hooks(batch, ends, _renumbered(on_written, indices))
+            decoded = self._generate(batch, ends, hooks)
+            if memory is not None:
+                memory.add(batch, ends, decoded)
+            for index, output in zip(indices, decoded, strict=True):
+                outputs[index] = output
+                on_output(index)
+        return [output for output in outputs if output is not None]
+
+    def _batches(self, requests: list[Request], wanted: Sequence[int]) -> Iterator[list[int]]:
+        """Indices of the wanted requests, longest first: what does not fit into memory fails at once."""
+        lengths = [len(request.source_ids) + len(request.prefix_ids) for request in requests]
+        batch: list[int] = []
+        for index in sorted(wanted, key=lambda index: -lengths[index]):
+            num_padded = lengths[batch[0]] * (len(batch) + 1) if batch else 0
+            is_full = len(batch) == self.batch_size or num_padded > (self.max_batch_tokens or num_padded)
+            if batch and is_full:
+                yield batch
+                batch = []
+            batch.append(index)
+        if batch:
+            yield batch
+
+    def _hooks(
+        self, batch: list[Request], ends: Ends, on_written: Callable[[int, int], object] | None
+    ) -> dict[str, Any]:
+        """What `generate` is to call in every step, behind what the caller of the translation wants it to call."""
+        hooks: dict[str, list[Any]] = {}
+        if self._ends_by_length:
+            lengths = [request.max_new_tokens for request in batch]
+            num_given = 1 + max(len(request.prefix_ids) for request in batch)
+            hooks["logits_processor"] = [WithinLengths(lengths, num_given, ends.end_ids)]
+        expected = [request.expected for request in batch if request.expected is not None]
+        if expected:
+            ends_rows = self.generation_config.num_beams in (None, 1)
+            follower = WindowFollower(self.separator_ids, expected, ends_rows, self.limits, on_written)
+            hooks["stopping_criteria"] = [follower]
+        if any(limit is not None for limit in self.limits):
+            within = WithinPositions(self.limits, self.separator_ids, ends.end_ids, self.pad_token_ids[1])
+            hooks.setdefault("logits_processor", []).append(within)
+        return {name: [*(self.generate_kwargs.get(name) or ()), *added] for name, added in hooks.items()}
+
+    def _generate(self, batch: list[Request], ends: Ends, hooks: dict[str, Any]) -> list[Output]:
+        limits = [self.max_new_tokens or request.max_new_tokens for request in batch]
+        config = copy.copy(self.generation_config)
+        config.max_new_tokens = max(limits)
+        config.eos_token_id = ends.end_ids if len(ends.end_ids) > 1 else ends.end_ids[0]
+        forced = (config.forced_bos_token_id, config.forced_eos_token_id)
+        allowed = [token_id for token_id in ends.suppressed_ids if token_id not in forced]
+        config.suppress_tokens = [*(config.suppress_tokens or []), *allowed] or None
+        if ends.min_new_tokens is not None:
+            config.min_new_tokens = max(ends.min_new_tokens, config.min_new_tokens or 0)
+        if ends.no_repeat_ngram_size is not None:
+            config.no_repeat_ngram_size = min(
+                ends.no_repeat_ngram_size, config.no_repeat_ngram_size or ends.no_repeat_ngram_size
+            )
+        inputs = self._inputs(batch)
+        generate: Callable[..., Any] = self.model.generate  # type: ignore[assignment]
+        sequences = generate(**inputs, generation_config=config, **self.generate_kwargs, **hooks)
+        num_given = inputs["decoder_input_ids"].shape[1] if "decoder_input_ids" in inputs else 1
+        rows = getattr(sequences, "sequences", sequences)[:, num_given:].tolist()
+        return [
+            _output(row, ends.end_ids, limit, self._ends_by_length) for row, limit in zip(rows, limits, strict=True)
+        ]
+
+    def _inputs(self, batch: list[Request]) -> dict[str, torch.Tensor]:
+        source_pad, target_pad = self.pad_token_ids
+        input_ids, attention_mask = _padded([request.source_ids for request in batch], source_pad, left=False)
+        inputs = {"input_ids": input_ids, "attention_mask": attention_mask}
+        if any(request.prefix_ids for request in batch):
+            start_id = self.generation_config.decoder_start_token_id
+            rows = [[start_id, *request.prefix_ids] for request in batch]
+            inputs["decoder_input_ids"], inputs["decoder_attention_mask"] = _padded(rows, target_pad, left=True)
+        device = self.model.device
+        return {name: tensor.to(device) for name, tensor in inputs.items()}
+
+
+def _renumbered(
+    on_written: Callable[[int, int], object] | None, indices: Sequence[int]
+) -> Callable[[int, int], object] | None:
+    """`on_written` for a batch of the requests of these indices."""
+    if on_written is None:
+        return None
+    return lambda place, num_complete: on_written(indices[place], num_complete)
+
+
+def _padded(rows: list[list[int]], pad_token_id: int, left: bool) -> tuple[torch.Tensor, torch.Tensor]:
+    """Token ids [B, L] and their mask [B, L], 1 on tokens."""
+    length = max(len(row) for row in rows)
+    ids, mask = [], []
+    for row in rows:
+        padding = [pad_token_id] * (length - len(row))
+        ids.append(padding + row if left else row + padding)
+        zeros, ones = [0] * len(padding), [1] * len(row)
+        mask.append(zeros + ones if left else ones + zeros)
+    return torch.tensor(ids), torch.tensor(mask)
+
+
+def _output(row: list[int], end_ids: list[int], limit: int, is_forced: bool) -> Output:
+    """The output of a row; what goes beyond its own limit, which the batch may exceed, does not count.
+
+    With `is_forced`, an end in the last place is no sign of a complete text.
+    """
+    end = next((index for index, token_id in enumerate(row[:limit]) if token_id in end_ids), None)
+    return Output(row[:limit], False) if end is None else Output(row[:end], not is_forced or end < limit - 1)
+
+
+def check_positive(**options: int | None) -> None:
+    """Raises ValueError for an option that is given and not at least 1."""
+    for name, value in options.items():
+        if value is not None and value < 1:
+            raise ValueError(f"{name} must be at least 1, got {value}")
+
+
+def _generation_options(
+    model: PreTrainedModel, generate_kwargs: dict[str, Any]
+) -> tuple[GenerationConfig, dict[str, Any], int | None]:
+    """The generation config of all batches, other arguments of `generate`, and the caller's own length limit."""
+    options = dict(generate_kwargs)
+    given = options.pop("generation_config", None)
+    config = copy.deepcopy(given if given is not None else model.generation_config)
+    max_new_tokens = options.pop("max_new_tokens", given.max_new_tokens if given is not None else None)
+    max_length = options.pop("max_length", given.max_length if given is not None else None)
+    if max_new_tokens is None and max_length is not None:
+        max_new_tokens = max_length - 1
+    check_positive(max_new_tokens=max_new_tokens, num_beams=options.get("num_beams", config.num_beams))
+    if (num_returned := options.get("num_return_sequences", config.num_return_sequences)) not in (None, 1):
+        raise ValueError(f"num_return_sequences must be 1, one translation for each sentence; got {num_returned}")
+    config.max_length, config.max_new_tokens, config.return_dict_in_generate = None, None, False
+    if config.decoder_start_token_id is None:
+        config.decoder_start_token_id = getattr(model.config, "decoder_start_token_id", None)
+    return config, config.update(**options), max_new_tokens

@@ -1,0 +1,118 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Documents as token ids: one row of sentences, without those that have nothing to translate."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from ..text.kept_text import (
+    HAS_MESSAGE,
+    NO_LETTERS,
+    UNKNOWN_SCRIPT,
+    Characters,
+    SentenceParts,
+    has_letters,
+    has_message,
+    num_letters,
+    part_sentence,
+)
+from .decoding_report import COPIED, DecodingStatistics, Incident
+from .translation_vocabulary import TranslationVocabulary
+from .working_documents import SourceDocument, WorkingDocument, all_places
+
+
+class _Encoded(NamedTuple):
+    """A sentence, its parts, the token ids of its core, and why there is nothing to translate, if so."""
+
+    text: str
+    parts: SentenceParts
+    ids: list[int]
+    reason: str | None
+
+
+class _Sentence(NamedTuple):
+    """A sentence with something to translate; its place is (paragraph, sentence), its number counts through them."""
+
+    parts: SentenceParts
+    ids: list[int]
+    place: tuple[int, int]
+    number: int
+
+
+def encode_documents(
+    documents: Sequence[SourceDocument], vocabulary: TranslationVocabulary, num_context: int | None
+) -> list[WorkingDocument]:
+    """The documents, encoded, with at most `num_context` sentences of the context before each (None: all of it)."""
+    sides = [side for document in documents for side in (document.context, document.paragraphs)]
+    texts = [text for side in sides for paragraph in side for text in paragraph]
+    unknown = vocabulary.unknown_characters(texts)
+    parts = [part_sentence(text, unknown, vocabulary.stand_ins) for text in texts]
+    ids = vocabulary.encode([part.core for part in parts])
+    encoded = (
+        _Encoded(text, part, row, _nothing_to_translate(text, part.core, row, unknown, vocabulary))
+        for text, part, row in zip(texts, parts, ids, strict=True)
+    )
+    return [_encode_document(document, vocabulary, encoded, num_context) for document in documents]
+
+
+def _encode_document(
+    document: SourceDocument, vocabulary: TranslationVocabulary, encoded: Iterator[_Encoded], num_context: int | None
+) -> WorkingDocument:
+    """The document as one row of sentences, without those that have nothing to translate: these stay as they are."""
+    context, _ = _sentences(document.context, encoded)
+    context = context[len(context) - min(num_context, len(context)) :] if num_context is not None else context
+    sentences, copied = _sentences(document.paragraphs, encoded)
+    row = [*context, *sentences]
+    working = WorkingDocument(
+        texts=[sentence.parts.core for sentence in row],
+        ids=[sentence.ids for sentence in row],
+        ends_paragraph=_paragraph_ends(context) + _paragraph_ends(sentences),
+        first=len(context),
+        vocabulary=vocabulary,
+        places=[sentence.place for sentence in sentences],
+        numbers=[sentence.number for sentence in sentences],
+        parts=[sentence.parts for sentence in sentences],
+        result=[list(paragraph) for paragraph in document.paragraphs],
+        statistics=DecodingStatistics(
+            num_copied=len(copied),
+            num_messages=sum(incident.reason == HAS_MESSAGE for incident in copied),
+            num_protected=sum(len(sentence.parts.protected) for sentence in sentences),
+        ),
+        copied=copied,
+    )
+    if document.context_translation is not None:
+        working.know([document.context_translation[sentence.number] for sentence in context])
+    return working
+
+
+def _sentences(
+    paragraphs: Sequence[Sequence[str]], encoded: Iterator[_Encoded]
+) -> tuple[list[_Sentence], list[Incident]]:
+    """The sentences with something to translate, and the others but for empty ones."""
+    sentences, copied = [], []
+    for number, place in enumerate(all_places(paragraphs)):
+        text, parts, ids, reason = next(encoded)
+        if reason is None:
+            sentences.append(_Sentence(parts, list(ids), place, number))
+        elif text.strip():
+            copied.append(Incident(number, COPIED, reason))
+    return sentences, copied
+
+
+def _nothing_to_translate(
+    text: str, core: str, ids: Sequence[int], unknown: Characters, vocabulary: TranslationVocabulary
+) -> str | None:
+    """Why there is nothing to translate: no letters, or most of them of a script that the model cannot read; or why it
+    cannot be: a message whose cases are those of its language."""
+    if has_message(text):
+        return HAS_MESSAGE
+    num_unknown = sum(character in unknown.letters for character in text) if unknown.letters else 0
+    if 2 * vocabulary.num_known_letters(ids) < num_letters(core) + num_unknown:
+        return UNKNOWN_SCRIPT
+    return None if has_letters(core) else NO_LETTERS
+
+
+def _paragraph_ends(sentences: Sequence[_Sentence]) -> list[bool]:
+    """For each sentence, whether the next one is in another paragraph or there is none."""
+    rows = [sentence.place[0] for sentence in sentences]
+    return [row != following for row, following in zip(rows, [*rows[1:], -1], strict=False)]

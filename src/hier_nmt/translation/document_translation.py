@@ -1,0 +1,395 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Decoding of whole documents: one translation for each source sentence, always, in order.
+
+Four strategies turn sentences into decoder runs:
+
+* `sentence`: each sentence alone.
+* `current`: each sentence with its context as one window; of the window's translation the last sentence is kept
+  (Lupo et al. 2022).
+* `prefix`: the same window, but the translations already made of the context are forced as the target prefix and only
+  the current sentence is decoded.
+* `document`: everything at once, in blocks of K sentences that do not overlap (K = 0: as many as fit).
+
+The decoder is not trusted: a translated window with the wrong number of separators, without an end, or with an empty
+sentence is thrown away for that sentence, which is then decoded again alone; so is a translation that runs in circles,
+with the repetition forbidden, and one that lacks a placeholder or has it twice, with the placeholders taken out. What
+happened is counted, and told of each sentence.
+
+Dimensions: B batch, S source tokens, T target tokens.
+"""
+
+from collections.abc import Callable, Generator, Sequence
+from typing import Any
+
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+from ..text.document_windows import Window, fit_window
+from ..text.long_sentences import sentence_joiner, split_long_sentence
+from .batched_generation import BatchedGenerator, Ends, Output, Request, check_positive
+from .document_encoding import encode_documents
+from .language_tokens import check_languages, check_translates
+from .translation_vocabulary import TranslationVocabulary
+from .working_documents import (
+    ALTERED,
+    EMPTY,
+    LOOP,
+    Job,
+    Place,
+    Retry,
+    SourceDocument,
+    TranslatedDocument,
+    WorkingDocument,
+    most_target_tokens,
+)
+from .written_windows import ExpectedWindow
+
+STRATEGIES = ("sentence", "current", "prefix", "document")
+
+
+class DocumentTranslator:
+    """Translates documents with one model and one set of options.
+
+    Args:
+        model: an encoder-decoder with `generate`.
+        tokenizer: of the source language, or of both.
+        target_tokenizer: of the target language, where it is another one.
+        source_language, target_language: for a model of many languages, which to read and which to write; a model of
+            one pair is only checked to be one of that pair.
+        strategy: one of `STRATEGIES`; default: `sentence` for a model of single sentences or without separators,
+            `document` for K = 0, otherwise `current`.
+        window_sentences: K; default: the one the model was trained with.
+        batch_size: windows in a batch.
+        max_batch_tokens: padded source and prefix tokens in a batch; None means no limit.
+        max_source_tokens: longest source window; default: the model's.
+        max_target_tokens: longest target window; default: the model's.
+        generate_kwargs: options of `generate`. `max_new_tokens` replaces the limit of 2 x source length + 10.
+        on_progress: called with the number of sentences that were translated, those of a long window while it is
+            written. A negative number takes back those of a window that is thrown away; they are counted again when
+            they have been translated alone.
+
+    Raises:
+        ValueError: an unknown strategy, one that the model or tokenizer cannot follow, a number that is none, a
+            language that the model does not have, or a model that is no encoder-decoder.
+    """
+
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        tokenizer: PreTrainedTokenizerBase,
+        target_tokenizer: PreTrainedTokenizerBase | None = None,
+        *,
+        source_language: str | None = None,
+        target_language: str | None = None,
+        strategy: str | None = None,
+        window_sentences: int | None = None,
+        batch_size: int = 32,
+        max_batch_tokens: int | None = None,
+        max_source_tokens: int | None = None,
+        max_target_tokens: int | None = None,
+        generate_kwargs: dict[str, Any] | None = None,
+        on_progress: Callable[[int], object] | None = None,
+    ) -> None:
+        config = model.config
+        check_translates(model)
+        check_languages(config, source_language, target_language)
+        if window_sentences is None:
+            window_sentences = getattr(config, "window_sentences", 1)
+        if window_sentences < 0:
+            raise ValueError(f"window_sentences must not be negative, got {window_sentences}")
+        check_positive(max_source_tokens=max_source_tokens, max_target_tokens=max_target_tokens)
+        self.model = model
+        self.vocabulary = TranslationVocabulary(tokenizer, target_tokenizer or tokenizer, source_language)
+        self.strategy = _checked_strategy(strategy, window_sentences, self.vocabulary)
+        self.window_sentences = 1 if self.strategy == "sentence" else window_sentences
+        self.max_source_tokens = max_source_tokens or _length_limit(config, "max_source_tokens")
+        self.max_target_tokens = max_target_tokens or _length_limit(config, "max_target_tokens")
+        self.generator = BatchedGenerator(
+            model,
+            self.vocabulary.pad_token_ids,
+            self.vocabulary.target_separators,
+            batch_size,
+            max_batch_tokens,
+            {**self.vocabulary.languages.options(model, target_language), **(generate_kwargs or {})},
+        )
+        self.limits = self.generator.limits
+        self.joiner = sentence_joiner(getattr(config, "target_language", None))
+        self.on_progress = on_progress or (lambda num_sentences: None)
+
+    def translate(self, documents: Sequence[SourceDocument]) -> list[TranslatedDocument]:
+        """The translation of every document, in order; batches are filled across documents.
+
+        Raises:
+            ValueError: a window has more sentences or paragraphs than the model has positions for.
+        """
+        working = self._prepared(documents)
+        jobs = [job for document in working for job in self._jobs(document)]
+        with self.generator.inference():
+            self._translate_long_sentences([(document, index) for document in working for index in document.long])
+            if self.strategy == "prefix":
+                self._decode_in_order(working)
+            else:
+                self._decode_jobs(jobs)
+        return [document.finish() for document in working]
+
+    def stream(self, document: SourceDocument) -> Generator[str, None, TranslatedDocument]:
+        """The translation of every sentence of a document, in order, each as soon as it is known.
+
+        A batch is decoded whenever the next sentence is asked for and not yet known. The translations are those of
+        `translate`, but for the rounding of batches of another size. The generator returns the `TranslatedDocument`.
+
+        Raises:
+            ValueError: a window has more sentences or paragraphs than the model has positions for.
+        """
+        (working,) = self._prepared([document])
+        jobs = {job.first: job for job in self._jobs(working)}
+        first = 0 if self.strategy == "prefix" else working.first
+        while (index := working.next_index(first)) is not None:
+            if index >= working.first:
+                yield from working.ready(index)
+            with self.generator.inference():
+                self._decode_from(working, index, jobs)
+        yield from working.ready(len(working.texts))
+        return working.finish()
+
+    def _decode_from(self, document: WorkingDocument, start: int, jobs: dict[int, Job]) -> None:
+        """Decodes the first sentence that is not known, and with it some of those that follow."""
+        if self.strategy == "prefix":
+            if start in document.long:
+                self._translate_long_sentences([(document, start)])
+            else:
+                self._decode_next([(document, start)])
+            return
+        group: list[Job] = []
+        index, stop = start, start + self.generator.batch_size
+        while index < min(stop, len(document.texts)):
+            if index in jobs:
+                group.append(jobs[index])
+            index = jobs[index].window.stop if index in jobs else index + 1
+        self._translate_long_sentences([(document, at) for at in sorted(document.long) if start <= at < index])
+        self._decode_jobs(group)
+
+    def _prepared(self, documents: Sequence[SourceDocument]) -> list[WorkingDocument]:
+        """The documents, encoded and checked, with their long sentences marked."""
+        working = encode_documents(documents, self.vocabulary, self._num_context())
+        limits = self._sentence_limits()
+        for document in working:
+            if limits is not None:
+                document.mark_long(limits[0])
+            self._check_positions(document)
+        return working
+
+    def _num_context(self) -> int | None:
+        """The most context sentences that a window can hold; None means no limit."""
+        return None if self.window_sentences == 0 else self.window_sentences - 1
+
+    def _check_positions(self, document: WorkingDocument) -> None:
+        """Raises a ValueError for a window beyond a learned table, before anything is decoded."""
+        for window in self._windows_to_decode(document):
+            num_paragraphs = sum(document.ends_paragraph[window.start : window.stop - 1]) + 1
+            for level, count in (("sentence", window.stop - window.start), ("paragraph", num_paragraphs)):
+                limit = getattr(self.limits, f"{level}s")
+                if limit is not None and count > limit:
+                    raise ValueError(
+                        f"a window of {count} {level}s is beyond the end of the model's learned {level} positions, "
+                        f"which are {limit}. Give a number of window_sentences, or set sentence_position_clamp in the "
+                        f"model's configuration, with which all {level}s beyond share the last position."
+                    )
+
+    def _windows_to_decode(self, document: WorkingDocument) -> list[Window]:
+        """The windows of a document, as far as they are known beforehand; of those that only grow, the last."""
+        limits = (self.max_source_tokens, self.max_target_tokens)
+        if self.strategy == "document":
+            return document.blocks(self.window_sentences, *limits)
+        stops = range(document.first + 1, len(document.texts) + 1)
+        if self.window_sentences == 0:
+            wanted = [Window(0, stop) for stop in stops[-1:]]
+        else:
+            wanted = [Window(max(0, stop - self.window_sentences), stop) for stop in stops]
+        return [self._fit(document, window) for window in wanted]
+
+    def _sentence_limits(self) -> tuple[int, int] | None:
+        """The most source tokens of a sentence, and those of its pieces if it is longer; None if there is no limit."""
+        limits, sizes = [], []
+        if self.max_source_tokens is not None:
+            limits.append(self.max_source_tokens)
+            # A model of windows has seen single sentences of this length at most.
+            sizes.append(self.max_source_tokens // max(1, self.window_sentences) - 1)
+        if self.limits.sentence_tokens is not None:
+            limits.append(self.limits.sentence_tokens)
+            sizes.append(self.limits.sentence_tokens - 1)
+        return (min(limits), max(1, min(sizes))) if limits else None
+
+    def _translate_long_sentences(self, places: list[Place]) -> None:
+        """Sentences longer than the limit, cut into pieces that are decoded alone."""
+        # Only `prefix` reads the translation of context.
+        first = [0 if self.strategy == "prefix" else document.first for document, _ in places]
+        wanted = [place for place, least in zip(places, first, strict=True) if place[1] >= least]
+        limits = self._sentence_limits()
+        if limits is None or not wanted:
+            return
+        encode = self.vocabulary.encode
+        pieces = [
+            split_long_sentence(document.texts[index], lambda text: len(encode([text])[0]), limits[1])
+            for document, index in wanted
+        ]
+        # Each piece is a sentence of a document of its own, so that it is decoded with all the usual care.
+        pieces_as_documents = [WorkingDocument.of_sentences(texts, encode(texts), self.vocabulary) for texts in pieces]
+        self._decode_alone([(piece, index) for piece in pieces_as_documents for index in range(len(piece.texts))])
+        for (document, index), piece in zip(wanted, pieces_as_documents, strict=True):
+            document.join_pieces(index, piece, self.joiner)
+            if index >= document.first:
+                self.on_progress(1)
+
+    def _decode_jobs(self, jobs: list[Job]) -> None:
+        """Windows that do not depend on each other, all in one pool."""
+        alone = [(job.document, job.window.start) for job in jobs if job.num_sentences == 1]
+        self._decode_alone(alone, report=True)
+        self._decode_windows([job for job in jobs if job.num_sentences > 1])
+
+    def _jobs(self, document: WorkingDocument) -> list[Job]:
+        """The windows of a document, of the strategies that know them beforehand."""
+        if self.strategy == "prefix":
+            return []
+        if self.strategy == "document":
+            blocks = document.blocks(self.window_sentences, self.max_source_tokens, self.max_target_tokens)
+            return [Job(document, block, max(block.start, document.first)) for block in blocks]
+        return [
+            Job(document, self._fitted(document, index), index)
+            for index in range(document.first, len(document.texts))
+            if not document.is_apart(index)
+        ]
+
+    def _fitted(self, document: WorkingDocument, index: int) -> Window:
+        """The window of sentence `index`, without context that does not fit."""
+        start = 0 if self.window_sentences == 0 else max(0, index + 1 - self.window_sentences)
+        wanted = Window(start, index + 1)
+        window = self._fit(document, wanted)
+        document.statistics.num_shortened_windows += window != wanted
+        return window
+
+    def _fit(self, document: WorkingDocument, wanted: Window) -> Window:
+        """The window without context that is too long, or stands before a sentence that is."""
+        inside = Window(0, wanted.stop - wanted.start)
+        source_lengths = document.source_lengths[wanted.start : wanted.stop]
+        limits = (self.max_source_tokens, self.max_target_tokens)
+        fitting = fit_window(inside, source_lengths, document.target_lengths(wanted), *limits)
+        window = wanted._replace(start=wanted.start + fitting.start)
+        most = self.limits.sentence_tokens
+        if most is None:
+            return window
+        # A forced translation stands between a start token, perhaps, and a separator.
+        too_long = [
+            index
+            for index in range(window.start, window.stop - 1)
+            if max(document.source_lengths[index], len(document.target_ids[index]) + 2) > most
+        ]
+        return window._replace(start=too_long[-1] + 1) if too_long else window
+
+    def _decode_windows(self, jobs: list[Job]) -> None:
+        """Windows of several sentences, each decoded as a whole; what is wrong with them is decoded again alone."""
+        requests = [self._request(job.document.source_ids(job.window), expected=job.expected()) for job in jobs]
+        num_reported = [0] * len(jobs)
+
+        def report(index: int, num_complete: int) -> None:
+            # Context comes first and does not count.
+            num_wanted = max(0, num_complete - (jobs[index].first - jobs[index].window.start))
+            if num_wanted > num_reported[index]:
+                self.on_progress(num_wanted - num_reported[index])
+                num_reported[index] = num_wanted
+
+        ends = self.vocabulary.window_ends
+        finished = self.generator.run(requests, ends, lambda index: report(index, jobs[index].num_sentences), report)
+        failed = []
+        for job, output in zip(jobs, finished, strict=True):
+            failed += job.accept(output, self.vocabulary)
+        if failed:
+            self.on_progress(-len(failed))
+        self._decode_again(failed, report=True)
+
+    def _decode_alone(self, places: list[Place], report: bool = False, retry: bool = False) -> None:
+        """Each sentence without any context. An empty translation is tried once more, with the end token forbidden, and
+        one that runs in circles without any n-gram twice."""
+        outputs = self._run_alone(places, self.vocabulary.alone_ends(retry), report)
+        failed = []
+        for (document, index), output in zip(places, outputs, strict=True):
+            reason = document.accept(index, output, self.vocabulary)
+            if reason is not None and not (retry and reason == EMPTY):
+                failed.append(Retry(document, index, reason))
+        self._decode_again(failed)
+
+    def _decode_again(self, failed: list[Retry], report: bool = False) -> None:
+        for document, index, reason in failed:
+            document.decode_again(index, reason)
+        others = [(document, index) for document, index, reason in failed if reason != LOOP]
+        if others:
+            self._decode_alone(others, report, retry=True)
+        loops = [(document, index) for document, index, reason in failed if reason == LOOP]
+        outputs = self._run_alone(loops, self.vocabulary.alone_ends(retry=True, no_loops=True), report)
+        altered = []
+        for (document, index), output in zip(loops, outputs, strict=True):
+            if document.accept_better(index, output, self.vocabulary) is not None:
+                altered.append(Retry(document, index, ALTERED))
+        if altered:
+            self._decode_again(altered)
+
+    def _run_alone(self, places: list[Place], ends: Ends, report: bool) -> list[Output]:
+        requests = [self._request(document.alone_ids(index)) for document, index in places]
+        return self.generator.run(requests, ends, (lambda index: self.on_progress(1)) if report else None)
+
+    def _decode_in_order(self, documents: list[WorkingDocument]) -> None:
+        """Strategy `prefix`: the next sentence of every document at the same time."""
+        while places := [(document, index) for document in documents if (index := document.next_index()) is not None]:
+            self._decode_next(places)
+
+    def _decode_next(self, places: list[Place]) -> None:
+        alone, jobs, requests = [], [], []
+        for document, index in places:
+            window = self._fitted(document, index)
+            if window.start == index:
+                alone.append((document, index))
+                continue
+            jobs.append(Job(document, window, index))
+            num_source = document.source_lengths[index]
+            requests.append(self._request(document.source_ids(window), document.prefix_ids(window), num_source))
+        self._decode_alone(alone)
+        failed = []
+        outputs = self.generator.run(requests, self.vocabulary.prefix_ends)
+        for job, output in zip(jobs, outputs, strict=True):
+            failed += job.accept_current(output, self.vocabulary)
+        self._decode_again(failed)
+        self.on_progress(sum(index >= document.first for document, index in places))
+
+    def _request(
+        self,
+        source_ids: list[int],
+        prefix_ids: Sequence[int] = (),
+        num_source: int | None = None,
+        expected: ExpectedWindow | None = None,
+    ) -> Request:
+        max_new_tokens = most_target_tokens(len(source_ids) if num_source is None else num_source)
+        if self.max_target_tokens is not None:
+            max_new_tokens = max(1, min(max_new_tokens, self.max_target_tokens - len(prefix_ids)))
+        if expected is None and self.limits.sentence_tokens is not None:
+            max_new_tokens = max(1, min(max_new_tokens, self.limits.sentence_tokens - 2))
+        return Request(source_ids, list(prefix_ids), max_new_tokens, expected)
+
+
+def _length_limit(config: Any, name: str) -> int | None:
+    limit = getattr(config, name, None) or getattr(config, "max_position_embeddings", None)
+    return limit if isinstance(limit, int) else None
+
+
+def _checked_strategy(strategy: str | None, window_sentences: int, vocabulary: TranslationVocabulary) -> str:
+    if strategy is None:
+        if window_sentences == 1 or not vocabulary.has_separators:
+            return "sentence"
+        return "document" if window_sentences == 0 else "current"
+    if strategy not in STRATEGIES:
+        raise ValueError(f"strategy must be one of {', '.join(STRATEGIES)}; got {strategy!r}")
+    if strategy != "sentence" and not vocabulary.has_separators:
+        raise ValueError(
+            f"strategy {strategy!r} needs a tokenizer with a sep_token and a par_token between sentences; "
+            f"{type(vocabulary.source).__name__} has none, so the only strategy for this model is 'sentence'"
+        )
+    return strategy

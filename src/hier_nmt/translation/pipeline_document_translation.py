@@ -1,0 +1,366 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""`pipeline("translation")` for whole documents: a text in, its translation out, paragraphs and blank lines kept."""
+
+import difflib
+import inspect
+import os
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from transformers import (
+    AutoModelForSeq2SeqLM,
+    GenerationConfig,
+    GenerationMixin,
+    Pipeline,
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+    pipelines,
+)
+from transformers.utils import logging
+
+from ..configuration.library_internals import (
+    allow_translation_task,
+    forget_registration,
+    pipeline_batch_size,
+    pipeline_parameters,
+)
+from ..text.document_layout import DocumentLayout, PlacedSentence
+from ..text.long_sentences import sentence_joiner
+from .batched_generation import check_positive
+from .decoding_report import DecodingStatistics, details
+from .document_translation import DocumentTranslator
+from .language_tokens import LanguageTokens, check_translates
+from .pipeline_inputs import (
+    checked_document,
+    context_paragraphs,
+    document_layout,
+    documents_of,
+    one_each,
+    with_context,
+)
+from .pipeline_tokenizers import TARGET_TOKENIZER_FOLDER, target_tokenizer_of, tokenizer_of
+from .working_documents import SourceDocument, TranslatedDocument
+
+logger = logging.get_logger(__name__)
+
+TASKS = ("translation", "document-translation")
+
+_FORWARD_OPTIONS = (
+    "progress",
+    "source_language",
+    "target_language",
+    "strategy",
+    "window_sentences",
+    "max_batch_tokens",
+    "max_source_tokens",
+    "max_target_tokens",
+)
+_PREPROCESS_OPTIONS = ("source_language", "target_language", "text_format")
+# What the translation pipeline of Transformers 4 called the languages.
+_OLDER_NAMES = {"src_lang": "source_language", "tgt_lang": "target_language"}
+_POSTPROCESS_OPTIONS = ("return_sentences", "return_details")
+_DEFAULT_BATCH_SIZE = 32
+# Of a stream, whose first sentences should not wait for many others.
+_STREAM_BATCH_SIZE = 8
+# Only for cutting text into sentences, where neither the caller nor the model names a language.
+_DEFAULT_LANGUAGE = "en"
+
+
+@dataclass(frozen=True)
+class _PreparedDocument:
+    """A document to translate, and where its sentences stand in its text."""
+
+    source: SourceDocument
+    layout: DocumentLayout
+
+
+class DocumentTranslationPipeline(Pipeline):
+    """Translates documents: `pipe(text)` gives `[{"translation_text": ...}]`, `pipe([text, ...])` one dict for each.
+
+    A document is one of:
+
+    * a string: a text of any length. It is cut into paragraphs and sentences; white space between sentences and blank
+      lines between paragraphs come back exactly where they were.
+    * `{"text": ...}`: the same, for a document with a context of its own.
+    * `{"paragraphs": [[sentence, ...], ...]}`: sentences as they are, not cut again. In the translation sentences are
+      joined by a space and paragraphs by a blank line.
+
+    A list, generator or torch `Dataset` of documents gives the translations in the same order; a generator or `Dataset`
+    is read and translated bit by bit, and gives a list with one dict for each document.
+
+    Args of the call, all of which may also be given to `pipeline(...)` except `context` and `context_translation`:
+        context: text before the document that is read but not translated: a string, a list of sentences or a list of
+            paragraphs. For a list of documents a list with one entry (or None) for each. Also a key of a document.
+        context_translation: what `context` was translated to, sentence by sentence; read by the strategy `prefix`.
+        strategy: `sentence`, `current`, `prefix` or `document`; default: what suits the windows of the model.
+        window_sentences: K, the sentences of a window; default: the one the model was trained with.
+        source_language: language of the text; default: the model's, else English. Also `src_lang`.
+        target_language: language of the translation, for models of many (M2M100, NLLB, mBART); any code or, with
+            langcodes, any English name. Also `tgt_lang`.
+        text_format: `plain`, `html` or `markdown`. Tags, attributes, code and link targets stay as they are; tags in a
+            sentence stand at a border of words, see `placed_marks`. Markdown needs markdown-it-py.
+        return_sentences: adds `"sentences"`: a list of `{"source", "translation", "paragraph"}`.
+        return_details: adds `"details"`: the counts of what happened, and the sentences that were copied, cut, split or
+            decoded again, with the reasons; see `decoding_report.details`.
+        batch_size: windows in a batch.
+        max_batch_tokens: source tokens in a batch, padding counted.
+        max_source_tokens, max_target_tokens: longest window; default: the model's.
+        progress: shows a bar that counts sentences, those of a long window while it is written.
+        everything else: options of `generate`, such as `num_beams`.
+
+    Raises:
+        TypeError: an input or an option that is none of these.
+        ValueError: a strategy that the model cannot follow, or a context that does not match its translation.
+        OSError: a checkpoint without tokenizer.
+    """
+
+    tokenizer: Any
+
+    # None: a missing tokenizer is not an error before `__init__`, which knows better what to say.
+    _load_tokenizer = None
+    _load_processor: Any = False
+    _load_image_processor: Any = False
+    _load_feature_extractor: Any = False
+
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        tokenizer: Any = None,
+        *args: Any,
+        target_tokenizer: PreTrainedTokenizerBase | None = None,
+        **kwargs: Any,
+    ) -> None:
+        check_translates(model)
+        if tokenizer is None:
+            tokenizer = tokenizer_of(model)
+        self.target_tokenizer = target_tokenizer or target_tokenizer_of(model, tokenizer)
+        super().__init__(model, tokenizer, *args, **kwargs)
+
+    def __call__(
+        self,
+        inputs: Any,
+        *args: Any,
+        context: Any = None,
+        context_translation: Any = None,
+        batch_size: int | None = None,
+        num_workers: int | None = None,
+        **kwargs: Any,
+    ) -> Any:
+        """The translation of one document (a list with one dict), or of several (a list of dicts, or an iterator)."""
+        if args:
+            raise TypeError(f"only one positional argument, the text; got {len(args)} more: {args!r:.80}")
+        parameters = self._merged_parameters(kwargs)
+        given = pipeline_batch_size(self) if batch_size is None else batch_size
+        check_positive(batch_size=given)
+        parameters[1]["batch_size"] = _DEFAULT_BATCH_SIZE if given is None else given
+        if isinstance(inputs, (str, Mapping)):
+            given = with_context(inputs, context, context_translation)
+            return self._translate([given], *parameters)
+        if isinstance(inputs, (list, tuple)):
+            contexts = one_each("context", context, len(inputs))
+            translations = one_each("context_translation", context_translation, len(inputs))
+            return self._translate(list(map(with_context, inputs, contexts, translations)), *parameters)
+        if context is not None or context_translation is not None:
+            raise TypeError(f"context needs a text or a list of texts as input, not {type(inputs).__name__}")
+        return self._translate_lazily(documents_of(inputs), *parameters)
+
+    def save_pretrained(self, save_directory: str | os.PathLike, **kwargs: Any) -> None:
+        """Saves the model and its tokenizers, the target's in a subfolder where it is another one."""
+        super().save_pretrained(save_directory, **kwargs)
+        if self.target_tokenizer is not self.tokenizer:
+            self.target_tokenizer.save_pretrained(os.path.join(save_directory, TARGET_TOKENIZER_FOLDER))
+
+    def _sanitize_parameters(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+        options = {_OLDER_NAMES.get(name, name): value for name, value in kwargs.items()}
+        if len(options) < len(kwargs):
+            raise TypeError(
+                "src_lang and tgt_lang are older names of source_language and target_language: give one each"
+            )
+        forward = {name: options[name] for name in _FORWARD_OPTIONS if name in options}
+        preprocess, postprocess = [
+            {name: options[name] for name in names if options.get(name) is not None}
+            for names in (_PREPROCESS_OPTIONS, _POSTPROCESS_OPTIONS)
+        ]
+        own = {*_FORWARD_OPTIONS, *_PREPROCESS_OPTIONS, *_POSTPROCESS_OPTIONS}
+        generate_kwargs = {name: value for name, value in options.items() if name not in own}
+        if generate_kwargs:
+            _check_generate_options(generate_kwargs)
+            forward["generate_kwargs"] = generate_kwargs
+        return preprocess, forward, postprocess
+
+    def _merged_parameters(self, kwargs: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+        """Parameters of this call over those of the pipeline."""
+        preprocess, forward, postprocess = self._sanitize_parameters(**kwargs)
+        own_preprocess, own_forward, own_postprocess = pipeline_parameters(self)
+        generate_kwargs = {**own_forward.get("generate_kwargs", {}), **forward.get("generate_kwargs", {})}
+        return (
+            {**own_preprocess, **preprocess},
+            {**own_forward, **forward, "generate_kwargs": generate_kwargs},
+            {**own_postprocess, **postprocess},
+        )
+
+    def _translate(
+        self, inputs: Sequence[Any], preprocess: dict[str, Any], forward: dict[str, Any], postprocess: dict[str, Any]
+    ) -> list[dict[str, Any]]:
+        """One dict for each document, with batches filled across documents."""
+        prepared = [self.preprocess(document, **preprocess) for document in inputs]
+        outputs = self.forward({"documents": prepared}, **forward)
+        return [self.postprocess(output, **postprocess) for output in outputs["documents"]]
+
+    def _translate_lazily(
+        self, inputs: Iterable[Any], preprocess: dict[str, Any], forward: dict[str, Any], postprocess: dict[str, Any]
+    ) -> Iterator[list[dict[str, Any]]]:
+        group: list[Any] = []
+        for document in inputs:
+            group.append(document)
+            if len(group) == forward["batch_size"]:
+                yield from ([output] for output in self._translate(group, preprocess, forward, postprocess))
+                group = []
+        yield from ([output] for output in self._translate(group, preprocess, forward, postprocess))
+
+    def preprocess(  # type: ignore[override]
+        self,
+        input_: Any,
+        source_language: str | None = None,
+        target_language: str | None = None,
+        text_format: str = "plain",
+    ) -> Any:
+        """The document as paragraphs of sentences: a `_PreparedDocument`."""
+        config = self.model.config
+        languages = LanguageTokens(self.tokenizer)
+        language = source_language or getattr(config, "source_language", None)
+        language = languages.code(language) if language else _DEFAULT_LANGUAGE
+        target_language = target_language or getattr(config, "target_language", None)
+        target_language = languages.code(target_language) if target_language else None
+        document = checked_document(input_)
+        layout = document_layout(document, text_format, language, sentence_joiner(target_language))
+        translation = document.get("context_translation")
+        if translation is not None:
+            translated = context_paragraphs(translation, target_language or _DEFAULT_LANGUAGE)
+            translation = [sentence for paragraph in translated for sentence in paragraph]
+        context = context_paragraphs(document.get("context"), language)
+        paragraphs = document["paragraphs"] if "paragraphs" in document else layout.paragraphs()
+        return _PreparedDocument(SourceDocument(paragraphs, context, translation), layout)
+
+    def _forward(  # type: ignore[override]
+        self, model_inputs: Any, progress: bool = False, **options: Any
+    ) -> Any:
+        documents: list[_PreparedDocument] = model_inputs["documents"]
+        num_sentences = sum(len(paragraph) for document in documents for paragraph in document.source.paragraphs)
+        bar = logging.tqdm(total=num_sentences, unit=" sentences", disable=not progress)
+        translator = self._translator(documents, on_progress=bar.update if progress else None, **options)
+        with bar:
+            translations = translator.translate([document.source for document in documents])
+        _warn(translations)
+        return {"documents": [_Translation(*pair) for pair in zip(documents, translations, strict=True)]}
+
+    def _translator(self, documents: Sequence[_PreparedDocument], **options: Any) -> DocumentTranslator:
+        translator = DocumentTranslator(self.model, self.tokenizer, self.target_tokenizer, **options)
+        if translator.window_sentences == 1 and any(document.source.context for document in documents):
+            logger.warning("context has no effect: sentences are translated one by one (window_sentences is 1)")
+        return translator
+
+    def postprocess(  # type: ignore[override]
+        self, model_outputs: Any, return_sentences: bool = False, return_details: bool = False
+    ) -> dict[str, Any]:
+        """`{"translation_text": ...}`, and `"sentences"` and `"details"` if they are wanted."""
+        output: dict[str, Any] = {"translation_text": model_outputs.text()}
+        if return_sentences:
+            output["sentences"] = model_outputs.sentences()
+        if return_details:
+            translated = model_outputs.translated
+            output["details"] = details(translated.statistics, translated.incidents)
+        return output
+
+    def stream(
+        self,
+        document: Any,
+        *,
+        context: Any = None,
+        context_translation: Any = None,
+        batch_size: int = _STREAM_BATCH_SIZE,
+        **kwargs: Any,
+    ) -> Iterator[PlacedSentence]:
+        """The sentences of one document in order, each as soon as it is known: `source`, `translation`, `white_space`
+        before it, `paragraph`. Their white space and translations, joined, are what the call gives, but for the
+        rounding of batches of another size.
+
+        Nothing is decoded before a sentence is asked for, and nothing more once the iterator is closed. Between
+        sentences the model may be used for something else.
+
+        Args:
+            document: a string or a dict, as in the call.
+            context, context_translation: as in the call.
+            batch_size: sentences that are decoded at the same time, at least one window.
+            kwargs: options of the call, but `progress`, `return_sentences` and `return_details`.
+        """
+        preprocess, forward, _ = self._merged_parameters(kwargs)
+        forward.pop("progress", None)
+        prepared = self.preprocess(with_context(document, context, context_translation), **preprocess)
+        translator = self._translator([prepared], **{**forward, "batch_size": batch_size})
+        return prepared.layout.placed(_told(translator.stream(prepared.source)))
+
+
+def _told(stream: Generator[str, None, TranslatedDocument]) -> Iterator[str]:
+    """The sentences of a stream; the problems are said at its end."""
+    _warn([(yield from stream)])
+
+
+def _warn(translations: Iterable[TranslatedDocument]) -> None:
+    statistics = DecodingStatistics()
+    for translation in translations:
+        statistics.add(translation.statistics)
+    for problem in statistics.problems():
+        logger.warning(problem)
+
+
+@dataclass(frozen=True)
+class _Translation:
+    """A document and what it was translated to."""
+
+    prepared: _PreparedDocument
+    translated: TranslatedDocument
+
+    def text(self) -> str:
+        """The translated text, with the white space of the source."""
+        return self.prepared.layout.text(text for paragraph in self.translated.paragraphs for text in paragraph)
+
+    def sentences(self) -> list[dict[str, Any]]:
+        """Each sentence with its translation and the index of its paragraph."""
+        slots = iter(self.prepared.layout.slots)
+        pairs = zip(self.prepared.source.paragraphs, self.translated.paragraphs, strict=True)
+        return [
+            {"source": slot.with_objects(source), "translation": slot.with_objects(translation), "paragraph": index}
+            for index, paragraph in enumerate(pairs)
+            for source, translation, slot in zip(*paragraph, slots, strict=False)
+        ]
+
+
+def register_pipelines() -> None:
+    """Makes `pipeline("translation")` and `pipeline("document-translation")` give this class.
+
+    Transformers 5 took its own translation pipeline out and, since 5.19, refuses the name before it asks the registry.
+    """
+    allow_translation_task()
+    registry = pipelines.PIPELINE_REGISTRY
+    for task in TASKS:
+        registered = registry.supported_tasks.get(task, {}).get("impl")
+        if registered is not DocumentTranslationPipeline:
+            registry.register_pipeline(
+                task, pipeline_class=DocumentTranslationPipeline, pt_model=AutoModelForSeq2SeqLM, type="text"
+            )
+    forget_registration(DocumentTranslationPipeline)
+
+
+def _check_generate_options(options: dict[str, Any]) -> None:
+    """Raises TypeError for a name that is no option of `generate`, with the nearest one that is."""
+    known = {*vars(GenerationConfig()), *inspect.signature(GenerationMixin.generate).parameters, "generation_config"}
+    own = {*_FORWARD_OPTIONS, *_PREPROCESS_OPTIONS, *_POSTPROCESS_OPTIONS, "context", "batch_size"}
+    known = {name for name in known if not name.startswith("_")} - {"self", "inputs", "kwargs"}
+    for name in options:
+        if name not in known:
+            nearest = difflib.get_close_matches(name, known | own, n=1)
+            hint = f"; did you mean {nearest[0]!r}?" if nearest else ""
+            raise TypeError(f"{name!r} is no option of the translation pipeline nor of generate{hint}")

@@ -1,0 +1,137 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The tokenizers of a translation, seen as token ids: encoding, windows, decoding, and the ids that decoding needs."""
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+
+from transformers import PreTrainedTokenizerBase
+
+from ..text.document_windows import join_window
+from ..text.kept_text import (
+    STAND_INS,
+    Characters,
+    candidates,
+    for_tokenizer,
+    num_letters,
+    unknown_characters,
+    without_surrogates,
+)
+from .batched_generation import Ends
+from .language_tokens import LanguageTokens
+from .repetition import REPEATED_NGRAM_SIZE
+
+# How a vocabulary with byte fallback names the bytes of what it does not know.
+_BYTE = re.compile(r"<0x[0-9A-F]{2}>")
+
+
+class TranslationVocabulary:
+    """The two tokenizers, seen as ids: encoding, decoding, and the special ids that decoding needs."""
+
+    def __init__(
+        self, source: PreTrainedTokenizerBase, target: PreTrainedTokenizerBase, source_language: str | None = None
+    ) -> None:
+        self.source, self.target = source, target
+        self.languages, self._source_language = LanguageTokens(source), source_language
+        self.separators = [_separators(tokenizer) for tokenizer in (source, target)]
+        self.has_separators = None not in self.separators
+        self.target_separators = self.separators[1] or ()
+        self.pad_token_ids = (source.pad_token_id, target.pad_token_id)
+        specials = (target.pad_token_id, target.bos_token_id, target.unk_token_id)
+        self._never = [token_id for token_id in specials if token_id not in (None, target.eos_token_id)]
+        self.ignored = {*self._never, target.eos_token_id}
+        # With the codes of languages, which some tokenizers write before each text.
+        self._special = set(source.all_special_ids)
+        # Then letters are known one by one, and not only in words.
+        self._has_bytes = "<0x00>" in source.get_vocab()
+        self._num_letters: dict[int, int] = {}
+        self._is_known: dict[str, bool] = {}
+
+    @property
+    def window_ends(self) -> Ends:
+        return Ends([self.target.eos_token_id], self._never)
+
+    @property
+    def prefix_ends(self) -> Ends:
+        return Ends([self.target.eos_token_id, *self.target_separators], self._never)
+
+    def alone_ends(self, retry: bool = False, no_loops: bool = False) -> Ends:
+        """How a sentence alone may end: with `retry` not at once, with `no_loops` without any n-gram twice."""
+        return Ends(
+            [self.target.eos_token_id],
+            [*self._never, *self.target_separators],
+            1 if retry else None,
+            REPEATED_NGRAM_SIZE if no_loops else None,
+        )
+
+    def unknown_characters(self, texts: Iterable[str]) -> Characters:
+        """What is done with the symbols of some source texts that the tokenizer does not know."""
+        found = candidates(texts, self._has_bytes)
+        new = sorted(found - set(self._is_known))
+        for character, ids in zip(new, self._encode(new, self.source), strict=True):
+            tokens = self._tokens(ids)
+            self._is_known[character] = any(token.strip("▁ ") for token in tokens)
+        return unknown_characters(character for character in found if not self._is_known[character])
+
+    @cached_property
+    def stand_ins(self) -> list[str]:
+        """The numbers that can stand for a placeholder: those that both tokenizers can write."""
+        rows = [self._encode(STAND_INS, tokenizer) for tokenizer in (self.source, self.target)]
+        texts = [
+            [str(tokenizer.decode(ids, skip_special_tokens=True)).replace(" ", "") for ids in side]
+            for tokenizer, side in zip((self.source, self.target), rows, strict=True)
+        ]
+        return [number for number, *written in zip(STAND_INS, *texts, strict=True) if written == [number, number]]
+
+    def num_known_letters(self, ids: Sequence[int]) -> int:
+        """How many letters of a source text its known tokens stand for; of tokens that are bytes, at least as many."""
+        for token_id in set(ids) - set(self._num_letters):
+            self._num_letters[token_id] = sum(map(num_letters, self._tokens([token_id])))
+        return sum(self._num_letters[token_id] for token_id in ids)
+
+    def _tokens(self, ids: Sequence[int]) -> list[str]:
+        """Those tokens of a source text that stand for something known."""
+        tokens = self.source.convert_ids_to_tokens([token_id for token_id in ids if token_id not in self._special])
+        return [token for token in tokens if not _BYTE.fullmatch(token)]
+
+    def encode(self, sentences: Sequence[str], target: bool = False) -> list[list[int]]:
+        """Token ids of each sentence; without special tokens if windows get theirs from `join_window`."""
+        plain_forms = {} if target else self.unknown_characters(sentences).plain_forms
+        readable = [for_tokenizer(sentence, plain_forms) for sentence in sentences]
+        return self._encode(readable, self.target if target else self.source)
+
+    def _encode(self, texts: Sequence[str], tokenizer: PreTrainedTokenizerBase) -> list[list[int]]:
+        if not texts:
+            return []
+        with self.languages.reading(self._source_language):
+            encoded = tokenizer(
+                [without_surrogates(text) for text in texts],
+                add_special_tokens=not self.has_separators,
+                split_special_tokens=True,
+                return_attention_mask=False,
+                verbose=False,
+            )
+        return encoded["input_ids"]
+
+    def join(self, sentences: Sequence[list[int]], ends_paragraph: Sequence[bool], side: int) -> list[int]:
+        """A window: of the source for side 0, of the target for side 1."""
+        separators = self.separators[side]
+        if separators is None:
+            return list(sentences[0])
+        eos_token_id = (self.source, self.target)[side].eos_token_id
+        return join_window(sentences, ends_paragraph, *separators, eos_token_id)
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text of one translated sentence, in one line."""
+        text = str(self.target.decode(list(ids), skip_special_tokens=True, clean_up_tokenization_spaces=False))
+        return " ".join(text.splitlines()).strip()
+
+
+def _separators(tokenizer: PreTrainedTokenizerBase) -> tuple[int, int] | None:
+    """Ids of `<sep>` and `<par>`, or nothing if the tokenizer lacks one of them."""
+    sep_token_id = getattr(tokenizer, "sep_token_id", None)
+    par_token_id = getattr(tokenizer, "par_token_id", None)
+    if sep_token_id is None or par_token_id is None or tokenizer.eos_token_id in (sep_token_id, par_token_id):
+        return None
+    return sep_token_id, par_token_id

@@ -1,0 +1,379 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Documents before, during and after their translation."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from ..text.document_windows import Window, document_blocks, split_window
+from ..text.kept_text import SentenceParts
+from .batched_generation import Output
+from .decoding_report import COPIED, CUT, DECODED_AGAIN, SPLIT, DecodingStatistics, Incident
+from .repetition import is_loop, num_repeated_ngrams, repetition
+from .translation_vocabulary import TranslationVocabulary
+from .written_windows import ExpectedWindow
+
+
+@dataclass(frozen=True)
+class SourceDocument:
+    """A document to translate.
+
+    Attributes:
+        paragraphs: the sentences of each paragraph.
+        context: paragraphs before these, read but not translated.
+        context_translation: the translation of each context sentence, if there is one; only `prefix` reads it.
+    """
+
+    paragraphs: Sequence[Sequence[str]]
+    context: Sequence[Sequence[str]] = ()
+    context_translation: Sequence[str] | None = None
+
+    def __post_init__(self) -> None:
+        num_context = sum(len(paragraph) for paragraph in self.context)
+        if self.context_translation is not None and len(self.context_translation) != num_context:
+            raise ValueError(
+                f"{num_context} context sentences but {len(self.context_translation)} in context_translation; "
+                f"give both as sentences, one translation for each"
+            )
+
+
+@dataclass
+class TranslatedDocument:
+    """The translations in the paragraphs of the source, the counts of how they were made, and what happened to them."""
+
+    paragraphs: list[list[str]]
+    statistics: DecodingStatistics
+    incidents: list[Incident] = field(default_factory=list)
+
+
+# Why a sentence is decoded again, alone.
+WRONG_SEPARATORS, ENDLESS, EMPTY, LOOP, ALTERED = (
+    "a window with another number of sentences",
+    "a window without end",
+    "empty",
+    "running in circles",
+    "a placeholder, tag or address lost or changed",
+)
+STAYED_EMPTY = "the model gave nothing, twice"
+STAYED_ALTERED = f"{ALTERED}, twice"
+TOO_LONG = "longer than the length limit"
+
+
+@dataclass
+class WorkingDocument:
+    """A document while it is decoded: its sentences with something to translate in one row, context first.
+
+    Attributes:
+        texts: the sentences, without what of them is not for the model.
+        ids: their token ids.
+        ends_paragraph: for each, whether it is the last of its paragraph.
+        first: index of the first sentence that is not context.
+        translations: what is known so far; None where there is nothing yet.
+        target_ids: token ids of the translations.
+        places: (paragraph, sentence) of each sentence in the document that was given, without the context.
+        numbers: for each of these how many sentences of the document are before it.
+        parts: for each of these what is put around its translation.
+        result: the paragraphs, filled already where there is nothing to translate.
+        long: sentences that are too long for the model and translated in pieces; no window holds them with others.
+        incidents: what happened to the sentences of the row: (index, kind) -> reason.
+        copied: the sentences that are not in the row, as there is nothing to translate.
+    """
+
+    texts: list[str]
+    ids: list[list[int]]
+    ends_paragraph: list[bool]
+    first: int
+    vocabulary: TranslationVocabulary
+    places: list[tuple[int, int]] = field(default_factory=list)
+    numbers: list[int] = field(default_factory=list)
+    parts: list[SentenceParts] = field(default_factory=list)
+    result: list[list[str]] = field(default_factory=list)
+    statistics: DecodingStatistics = field(default_factory=DecodingStatistics)
+    long: set[int] = field(default_factory=set)
+    incidents: dict[tuple[int, str], str] = field(default_factory=dict)
+    copied: list[Incident] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.translations: list[str | None] = [None] * len(self.texts)
+        self.target_ids: list[list[int]] = [[] for _ in self.texts]
+        self._num_known = self._num_told = 0
+        self._was_altered: set[int] = set()
+        self._row_of = {number: index for index, number in enumerate(self.numbers, start=self.first)}
+        self._all_places = [
+            (row, column) for row, paragraph in enumerate(self.result) for column in range(len(paragraph))
+        ]
+        self._num_closing = 1 if self.vocabulary.has_separators else 0
+        self.source_lengths = [len(ids) + self._num_closing for ids in self.ids]
+
+    @classmethod
+    def of_sentences(
+        cls, texts: list[str], ids: list[list[int]], vocabulary: TranslationVocabulary
+    ) -> "WorkingDocument":
+        """Sentences that have nothing to do with each other."""
+        return cls(texts, ids, [False] * len(texts), 0, vocabulary)
+
+    def know(self, translations: Sequence[str]) -> None:
+        """Takes the given translations for the first sentences; empty ones are ignored."""
+        for index, ids in enumerate(self.vocabulary.encode(translations, target=True)):
+            if translations[index].strip():
+                self.translations[index], self.target_ids[index] = translations[index], ids
+
+    def alone_ids(self, index: int) -> list[int]:
+        return self.source_ids(Window(index, index + 1))
+
+    def source_ids(self, window: Window) -> list[int]:
+        inside = slice(*window)
+        return self.vocabulary.join(self.ids[inside], self.ends_paragraph[inside], side=0)
+
+    def prefix_ids(self, window: Window) -> list[int]:
+        """Target ids of the context in the window, closed as in the source: `<sep>` or `<par>` behind each sentence."""
+        inside = slice(window.start, window.stop)
+        sentences = [*self.target_ids[window.start : window.stop - 1], []]
+        return self.vocabulary.join(sentences, self.ends_paragraph[inside], side=1)[:-1]
+
+    def target_lengths(self, window: Window) -> list[int]:
+        """Lengths of the translations, closing tokens counted; guessed generously where there is none yet."""
+        inside = slice(*window)
+        pairs = zip(self.target_ids[inside], self.source_lengths[inside], strict=True)
+        return [len(ids) + 1 if ids else 5 * num_source // 4 + 1 for ids, num_source in pairs]
+
+    def next_index(self, start: int = 0) -> int | None:
+        """The first sentence without a translation, from `start` on."""
+        self._num_known = max(self._num_known, start)
+        while self._num_known < len(self.texts) and self.translations[self._num_known] is not None:
+            self._num_known += 1
+        return self._num_known if self._num_known < len(self.texts) else None
+
+    def mark_long(self, limit: int) -> None:
+        """Marks the sentences without a translation that are longer than the limit."""
+        lengths = enumerate(self.source_lengths)
+        self.long = {index for index, length in lengths if length > limit and self.translations[index] is None}
+        for index in self.long:
+            # A piece might lose what stands in it.
+            self._take_out_stand_ins(index)
+
+    def _take_out_stand_ins(self, index: int) -> None:
+        """Has a sentence be read without stand-ins for what is not language."""
+        parts = self._parts(index)
+        if parts is not None and parts.without_stand_ins is not None:
+            self.parts[index - self.first] = parts.without_stand_ins
+            self.texts[index] = parts.without_stand_ins.core
+            (self.ids[index],) = self.vocabulary.encode([self.texts[index]])
+            self.source_lengths[index] = len(self.ids[index]) + self._num_closing
+
+    def _parts(self, index: int) -> SentenceParts | None:
+        """The parts of a sentence of the row; None for context and for pieces, of which nothing is put together."""
+        return self.parts[index - self.first] if 0 <= index - self.first < len(self.parts) else None
+
+    def _keeps_protected(self, index: int) -> bool:
+        """Whether the translation of a sentence has all that is not language."""
+        parts, translation = self._parts(index), self.translations[index]
+        return parts is None or not translation or parts.keeps_protected(translation)
+
+    def is_apart(self, index: int) -> bool:
+        """Whether a sentence is in no window with others: it is translated already, or in pieces."""
+        return self.translations[index] is not None or index in self.long
+
+    def blocks(
+        self, window_sentences: int, max_source_tokens: int | None, max_target_tokens: int | None
+    ) -> list[Window]:
+        """Windows that do not overlap, over what is not translated yet; those of nothing but context are left out."""
+        blocks: list[Window] = []
+        start = 0
+        while start < len(self.texts):
+            stop = start + 1 if self.is_apart(start) else self._end_of_run(start, window_sentences)
+            if not self.is_apart(start):
+                inside = document_blocks(
+                    self.source_lengths[start:stop],
+                    max_source_tokens,
+                    self.target_lengths(Window(start, stop)),
+                    max_target_tokens,
+                )
+                blocks += [Window(start + block.start, start + block.stop) for block in inside]
+            start = stop
+        return [block for block in blocks if block.stop > self.first]
+
+    def _end_of_run(self, start: int, window_sentences: int) -> int:
+        stop = start + 1
+        while (
+            stop < len(self.texts)
+            and not self.is_apart(stop)
+            and (window_sentences == 0 or stop - start < window_sentences)
+        ):
+            stop += 1
+        return stop
+
+    def store(self, index: int, ids: list[int]) -> str | None:
+        """Keeps the translation of sentence `index`; returns why it should be decoded again, if it should."""
+        self.translations[index], self.target_ids[index] = self.vocabulary.decode(ids), ids
+        if not self.translations[index]:
+            return EMPTY
+        if is_loop(ids, self.ids[index]):
+            return LOOP
+        return None if index in self._was_altered or self._keeps_protected(index) else ALTERED
+
+    def accept(self, index: int, output: Output, vocabulary: TranslationVocabulary) -> str | None:
+        """Keeps the translation of a sentence that was decoded alone; returns why it should be decoded again."""
+        self.statistics.num_windows += 1
+        self._note_cut(index, output)
+        reason = self.store(index, _text_ids(output, vocabulary))
+        if reason is None and not output.is_complete and num_repeated_ngrams(self.target_ids[index]) > 0:
+            # It does not come to its end, even if its source repeats itself as much.
+            return LOOP
+        return reason
+
+    def accept_better(self, index: int, output: Output, vocabulary: TranslationVocabulary) -> str | None:
+        """Keeps the translation of a sentence that was decoded without any n-gram twice, if it is the better one;
+        returns why the sentence should be decoded again all the same."""
+        self.statistics.num_windows += 1
+        ids = _text_ids(output, vocabulary)
+        if vocabulary.decode(ids) and repetition(ids) < repetition(self.target_ids[index]):
+            self._note_cut(index, output)
+            self.store(index, ids)
+        return None if index in self._was_altered or self._keeps_protected(index) else ALTERED
+
+    def _note_cut(self, index: int, output: Output) -> None:
+        if output.is_complete:
+            self.incidents.pop((index, CUT), None)
+        else:
+            self.incidents[index, CUT] = TOO_LONG
+
+    def decode_again(self, index: int, reason: str) -> None:
+        """Counts and notes that a sentence is decoded again alone."""
+        self.statistics.num_fallbacks += 1
+        self.statistics.num_empty_retries += reason == EMPTY
+        self.statistics.num_loops += reason == LOOP
+        if reason == ALTERED:
+            self.statistics.num_altered += 1
+            self._was_altered.add(index)
+            self._take_out_stand_ins(index)
+        before = self.incidents.get((index, DECODED_AGAIN))
+        self.incidents[index, DECODED_AGAIN] = reason if before is None else f"{before}; {reason}"
+
+    def join_pieces(self, index: int, pieces: "WorkingDocument", joiner: str) -> None:
+        """Takes the translations of its pieces for a long sentence.
+
+        Pieces without one stay as they are, and so does the sentence if none has one.
+        """
+        pairs = list(zip(pieces.translations, pieces.texts, strict=True))
+        num_empty = sum(not translation for translation, _ in pairs)
+        if num_empty < len(pairs):
+            self.translations[index] = joiner.join(translation or text for translation, text in pairs)
+        self.target_ids[index] = [token_id for ids in pieces.target_ids for token_id in ids]
+        self.statistics.add(replace(pieces.statistics, num_split=1))
+        copied = f", {num_empty} of them copied: {STAYED_EMPTY}" if num_empty else ""
+        self.incidents[index, SPLIT] = f"{len(pairs)} pieces{copied}"
+        for (_, kind), reason in pieces.incidents.items():
+            self.incidents[index, kind] = reason
+
+    def text(self, index: int) -> str:
+        """Sentence `index` of the row as its reader wants it: the source, if the model gave nothing."""
+        paragraph, sentence = self.places[index - self.first]
+        translation = self.translations[index]
+        if not translation or not self._keeps_protected(index):
+            return self.result[paragraph][sentence]
+        return self.parts[index - self.first].around(translation)
+
+    def ready(self, stop: int) -> Iterator[str]:
+        """The document's sentences, those without anything to translate too, before that of index `stop` of the row."""
+        end = len(self._all_places) if stop == len(self.texts) else self.numbers[stop - self.first]
+        while self._num_told < end:
+            paragraph, sentence = self._all_places[self._num_told]
+            place = self._row_of.get(self._num_told)
+            self._num_told += 1
+            yield self.result[paragraph][sentence] if place is None else self.text(place)
+
+    def finish(self) -> TranslatedDocument:
+        """The document as its reader wants it."""
+        for index in range(self.first, len(self.texts)):
+            if not self.translations[index]:
+                self.incidents[index, COPIED] = STAYED_EMPTY
+                self.statistics.num_empty += 1
+                self.statistics.num_copied += 1
+            elif not self._keeps_protected(index):
+                self.incidents[index, COPIED] = STAYED_ALTERED
+                self.statistics.num_stayed_altered += 1
+                self.statistics.num_copied += 1
+        paragraphs = [list(paragraph) for paragraph in self.result]
+        for index, (paragraph, sentence) in enumerate(self.places, start=self.first):
+            paragraphs[paragraph][sentence] = self.text(index)
+        self.statistics.num_cut += sum(kind == CUT for _, kind in self.incidents)
+        self.statistics.num_sentences += sum(map(len, paragraphs))
+        incidents = [
+            Incident(self.numbers[index - self.first], kind, reason)
+            for (index, kind), reason in self.incidents.items()
+            if index >= self.first
+        ]
+        return TranslatedDocument(paragraphs, self.statistics, sorted([*self.copied, *incidents]))
+
+
+def _text_ids(output: Output, vocabulary: TranslationVocabulary) -> list[int]:
+    ignored = {*vocabulary.ignored, *vocabulary.target_separators}
+    return [token_id for token_id in output.ids if token_id not in ignored]
+
+
+def most_target_tokens(num_source_tokens: int) -> int:
+    """The most tokens that so many source tokens are translated to; whatever is longer goes on for ever."""
+    return 2 * num_source_tokens + 10
+
+
+Place = tuple[WorkingDocument, int]
+
+
+class Retry(NamedTuple):
+    """A sentence that must be decoded again alone, and why."""
+
+    document: WorkingDocument
+    sentence: int
+    reason: str
+
+
+class Job(NamedTuple):
+    """A window to decode; of its translation the sentences from `first` on are kept."""
+
+    document: WorkingDocument
+    window: Window
+    first: int
+
+    @property
+    def num_sentences(self) -> int:
+        return self.window.stop - self.window.start
+
+    def expected(self) -> ExpectedWindow:
+        """What its translation must have; no sentence may be longer than the longest could be alone."""
+        longest = max(self.document.source_lengths[self.window.start : self.window.stop])
+        return ExpectedWindow(self.num_sentences, most_target_tokens(longest))
+
+    def accept(self, output: Output, vocabulary: TranslationVocabulary) -> list[Retry]:
+        """Keeps what is right in a translated window; returns the sentences that must be decoded again."""
+        statistics = self.document.statistics
+        statistics.num_windows += 1
+        kept = range(self.first, self.window.stop)
+        sentences = split_window(output.ids, vocabulary.target_separators, vocabulary.ignored)
+        if not output.is_complete or len(sentences) != self.num_sentences:
+            # With too many separators its run need not have been left to come to its end.
+            has_wrong_separators = output.is_complete or len(sentences) > self.num_sentences
+            statistics.num_endless += not has_wrong_separators
+            statistics.num_wrong_separators += has_wrong_separators
+            reason = WRONG_SEPARATORS if has_wrong_separators else ENDLESS
+            return [Retry(self.document, index, reason) for index in kept]
+        reasons = [self.document.store(index, sentences[index - self.window.start]) for index in kept]
+        pairs = zip(kept, reasons, strict=True)
+        return [Retry(self.document, index, reason) for index, reason in pairs if reason is not None]
+
+    def accept_current(self, output: Output, vocabulary: TranslationVocabulary) -> list[Retry]:
+        """Keeps the translation of the current sentence behind a forced prefix, if there is one."""
+        statistics = self.document.statistics
+        statistics.num_windows += 1
+        ids = [token_id for token_id in output.ids if token_id not in vocabulary.ignored]
+        reason = self.document.store(self.first, ids)
+        statistics.num_endless += not output.is_complete
+        if not output.is_complete:
+            reason = ENDLESS
+        return [] if reason is None else [Retry(self.document, self.first, reason)]
+
+
+def all_places(paragraphs: Sequence[Sequence[str]]) -> list[tuple[int, int]]:
+    """(paragraph, sentence) of every sentence."""
+    return [(row, column) for row, paragraph in enumerate(paragraphs) for column in range(len(paragraph))]

@@ -1,2 +1,0 @@
-# Copyright 2026 The hier_nmt Authors.
-# SPDX-License-Identifier: Apache-2.0

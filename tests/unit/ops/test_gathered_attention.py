@@ -1,0 +1,96 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Attention of a few queries, which gather what they read, equals the loop over queries and touches nothing else."""
+
+import math
+
+import pytest
+import torch
+from largest_tensor import LargestTensor
+from references import selected_attention_reference
+
+from hier_nmt.ops.gathered_attention import MAX_GATHERED_KEYS, gathered_attention, sort_keys
+
+DOCUMENTS = {
+    "uneven": [[1, 1, 1, 2, 3, 3, 3, 3, 4, 4]],
+    "one sentence": [[1, 1, 1, 1]],
+    "one token": [[1]],
+    "numbers not in order": [[3, 1, 3, 2, 1, 3]],
+    "empty sentences": [[2, 2, 5, 5, 5, 6]],
+    "padded batch": [[1, 1, 2, 2, 2, 3, 4], [1, 1, 1, 0, 0, 0, 0], [0, 0, 0, 1, 2, 2, 3], [0, 0, 0, 0, 0, 0, 0]],
+}
+every_document = pytest.mark.parametrize("ids", DOCUMENTS.values(), ids=DOCUMENTS)
+
+
+def leaves_of(key_ids: torch.Tensor, num_queries: int, num_places: int) -> list[torch.Tensor]:
+    """Random query, key, value and scores, two heads of width 3."""
+    torch.manual_seed(8)
+    shapes = [(num_queries, 3), (key_ids.shape[1], 3), (key_ids.shape[1], 3), (num_queries, num_places)]
+    return [torch.randn(len(key_ids), 2, *shape, dtype=torch.float64).requires_grad_() for shape in shapes]
+
+
+def chosen_places(key_ids: torch.Tensor, num_queries: int, num_places: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """For every query other sentences [B, 2, Q, t], and which of the places are filled: not all for all queries."""
+    generator = torch.Generator().manual_seed(1)
+    num_sentences = max(int(key_ids.max()), num_places)
+    orders = torch.rand(len(key_ids), 2, num_queries, num_sentences, generator=generator).argsort(-1)
+    is_filled = torch.rand(*orders.shape[:3], num_places, generator=generator) < 0.7
+    return orders[..., :num_places].masked_fill(~is_filled, 0), is_filled
+
+
+def assert_equals_the_loop(key_ids, num_queries, num_places, **options):
+    leaves = leaves_of(key_ids, num_queries, num_places)
+    indices, is_filled = chosen_places(key_ids, num_queries, num_places)
+    scores = leaves[3].masked_fill(~is_filled, -math.inf)
+    weighting = torch.linspace(-1, 2, leaves[0].numel(), dtype=torch.float64).view(leaves[0].shape)
+    fast = gathered_attention(*leaves[:3], sort_keys(key_ids), indices, scores, scaling=0.7, **options)
+    slow = selected_attention_reference(*leaves[:3], key_ids, indices, scores, scaling=0.7, **options)
+    torch.testing.assert_close(fast, slow, rtol=1e-10, atol=1e-10)
+    losses = [(output * weighting).sum() for output in (fast, slow)]
+    gradients = [torch.autograd.grad(loss, leaves, retain_graph=True, materialize_grads=True) for loss in losses]
+    torch.testing.assert_close(*gradients, rtol=1e-10, atol=1e-10)
+
+
+@every_document
+@pytest.mark.parametrize("num_queries", [1, 3])
+@pytest.mark.parametrize("num_places", [1, 3])
+def test_values_and_gradients_equal_the_loop(ids, num_queries, num_places):
+    assert_equals_the_loop(torch.tensor(ids), num_queries, num_places)
+
+
+@every_document
+@pytest.mark.parametrize("num_places", [0, 2])
+def test_the_own_sentence_without_a_view_of_the_future_equals_the_loop(ids, num_places):
+    key_ids = torch.tensor(ids)
+    positions = torch.arange(key_ids.shape[1])[-3:]
+    options = {"own_sentence_ids": key_ids[:, -3:], "query_positions": positions}
+    assert_equals_the_loop(key_ids, len(positions), num_places, **options)
+
+
+def test_keys_of_a_sentence_are_found_wherever_they_stand():
+    keys = sort_keys(torch.tensor([[3, 0, 1, 3, 2, 1], [0, 0, 1, 1, 1, 2]]))
+    assert keys.numbers.tolist() == [[0, 1, 1, 2, 3, 3], [0, 0, 1, 1, 1, 2]]
+    assert keys.order.tolist() == [[1, 2, 5, 4, 0, 3], [0, 1, 2, 3, 4, 5]]
+    assert keys.longest == 3
+
+
+def test_queries_gather_only_while_what_they_could_read_is_small():
+    keys = sort_keys(torch.tensor([[1] * 100 + [2], [1] * 101]))
+    assert keys.longest == 101
+    most = MAX_GATHERED_KEYS // (2 * 101)
+    assert keys.are_few(1, most)
+    assert not keys.are_few(1, most + 1)
+    assert not keys.are_few(2, most)
+
+
+def test_a_query_among_many_keys_touches_only_those_it_reads():
+    # 500 sentences of 8 words; the query reads 3 of them in each of 2 heads of width 4. No key is copied but theirs.
+    key_ids = torch.arange(1, 501).repeat_interleave(8)[None]
+    keys = sort_keys(key_ids)
+    query, key, value = torch.randn(1, 2, 1, 4), *torch.randn(2, 1, 2, 4000, 8)[..., 2:6]
+    indices = torch.tensor([7, 499, 250]).expand(1, 2, 1, 3)
+    with LargestTensor() as largest:
+        gathered_attention(query, key, value, keys, indices, torch.zeros(1, 2, 1, 3), scaling=0.5)
+        # Views of keys and values are no copies; they show the whole.
+        largest_copy = largest.numbers
+    assert largest_copy == 2 * 3 * 8 * 4

@@ -1,0 +1,21 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+import pytest
+import torch
+
+from hier_nmt.ops.processor import sent
+
+
+class Planned:
+    """Tells how it would be copied."""
+
+    def to(self, device: torch.device, non_blocking: bool) -> tuple[str, bool]:
+        return device.type, non_blocking
+
+
+@pytest.mark.parametrize(
+    ("device", "is_early"),
+    [("cuda", True), ("mps", False), ("xpu", False), ("hpu", False), ("mtia", False), ("privateuseone", False)],
+)
+def test_only_copies_to_cuda_return_before_the_device_is_ready(device, is_early):
+    assert sent(Planned(), torch.device(device)) == (device, is_early)

@@ -1,0 +1,102 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What in a text is not language, and what only looks like it."""
+
+import pytest
+
+from hier_nmt.text.protected_spans import (
+    LINE_BREAK,
+    OBJECT,
+    masked,
+    protected_spans,
+    protected_texts,
+    template_spans,
+    without_objects,
+)
+
+
+@pytest.mark.parametrize(
+    "span",
+    [
+        *("%d", "%s", "%1$s", "%2$d", "%-5.2f", "%05d", "%+.3g", "%lld", "%zu", "%*d", "%.*f", "%@", "%1$@", "%%"),
+        *("%(date)s", "%(count)d", "%{name}", "%<name>s", "%1", "%L1", "%n", "%name%", "%user_name%", "%Y-%m-%d"),
+        *("{}", "{0}", "{10}", "{name}", "{user.name}", "{items[0]}", "{0:N2}", "{0,10}", "{x!r}", "{x:>10}", "{$x}"),
+        *("{n, number}", "{when, date, short}", "{t, time, HH:mm}", "{{name}}", "{{ user.name | upper }}", "{{{raw}}}"),
+        *("${x}", "${user.name}", "$(PRODUCT_NAME)", "#{count}", "@{href}", "$NAME$", "$name", "$file_name"),
+        *("{% if x %}", "{%- endfor -%}", "<%= a > b %>", "<% end %>", "<?php echo $x; ?>", "<?= $x ?>"),
+        *(
+            "{{< note >}}",
+            '{{% figure src="a b.png" %}}',
+            "{#api}",
+            "{.warning}",
+            "{/strong}",
+            "__count__",
+            "__max_n__",
+        ),
+        *("\\n", "\\t", '\\"', "\\x41", "\\u2026", "caf\\u00e9", "<b>", "</b>", "<br/>", "<a href=\"x y\" title='z'>"),
+        *("<source>", "<xs:any>", "<!-- a b -->", "<![CDATA[a < b]]>", "&nbsp;", "&#8230;", "&#x2026;"),
+        *("[^1]", "[^note]", "[!WARNING]", "[!tip]", "$x^2$", "$a_1 + b$", "$$E = mc^2$$", "$n$", "\\(a + b\\)"),
+        *("https://a.b/c?d={id}", "www.a.org", "a.b@c.org", "C:\\new\\table", "\\\\server\\share", OBJECT),
+        *("100%%", "<color=red>", "</color>", "<size=50%>"),
+    ],
+)
+def test_program_text_markup_and_addresses_are_found_whole(span) -> None:
+    for text in (f"Take {span} now.", f"({span})", f"{span}, then", f"see {span}"):
+        assert protected_texts(text) == [span]
+    assert protected_texts(f"one {span} two {span} three") == [span, span]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "50 % of them, 50% of us, 5 %d'eau and 7%.",
+        "It costs $5 and $6, or US$ 7, or $1,000.",
+        "He said {see below} and {a, b}.",
+        "It is a < b and c > d, x<5.",
+        "AT&T; R&D; A & B;",
+        "caf&eacute; na&#239;ve",
+        "See [1] and [a](b), a * b_c, _d_.",
+        "snake_case and __init",
+        "12:30:45, e.g. p.m. 3/4 #5 a@b",
+        "The %age of it.",
+        "{",
+        "} {{ }",
+    ],
+)
+def test_prose_is_language(text) -> None:
+    assert protected_spans(text) == ()
+
+
+@pytest.mark.parametrize("kind", ["plural", "select", "selectordinal"])
+def test_a_message_with_cases_is_one_span_with_all_its_language(kind) -> None:
+    message = f"{{count, {kind}, one {{# file of {{name}}}} other {{# files}}}}"
+    text = f"{{who}} has {message} in {{folder}}."
+    assert protected_texts(text) == ["{who}", message, "{folder}"]
+    assert [span.kind for span in protected_spans(text)] == ["word", "message", "word"]
+    # Without its last brace it is no message.
+    assert [span.kind for span in protected_spans(f"{{x, {kind}, one {{a b}}")] == []
+
+
+def test_neighbours_are_no_formula() -> None:
+    text = "Welcome to $(PRODUCT_NAME), %1$@ and %2$s, for $5_000 or $file_name and $a_b$."
+    assert protected_texts(text) == ["$(PRODUCT_NAME)", "%1$@", "%2$s", "$file_name", "$a_b$"]
+
+
+def test_tags_open_close_or_stand_for_themselves() -> None:
+    kinds = [span.kind for span in protected_spans("<b>a</b> <br> <x id='1'/> <img src=a> &nbsp; %d a@b.cd")]
+    assert kinds == ["open", "close", "other", "other", "other", "other", "word", "address"]
+
+
+def test_templates_are_found_over_several_lines_and_masked_letter_for_letter() -> None:
+    source = "a {{ b\n c }} {% if d %}<%= e > f %>{# g #}<?xml version='1.0'?><?php h ?>"
+    spans = template_spans(source)
+    assert [source[span.start : span.stop] for span in spans] == [
+        "{{ b\n c }}", "{% if d %}", "<%= e > f %>", "{# g #}", "<?php h ?>",
+    ]  # fmt: skip
+    assert [span.kind for span in spans] == ["word", "other", "word", "other", "other"]
+    assert masked("a {{ b\n c }} d", spans[:1]) == "a xxxx\nxxxxx d"
+
+
+def test_a_corpus_has_no_objects() -> None:
+    assert without_objects(f"The report of {OBJECT} is{LINE_BREAK}finished {OBJECT}.") == "The report of is finished."
+    assert without_objects("a  b") == "a  b"

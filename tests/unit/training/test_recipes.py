@@ -1,0 +1,351 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+import dataclasses
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+import torch
+import yaml
+
+from hier_nmt.configuration.configuration_hier_nmt import HierNMTConfig
+from hier_nmt.configuration.configuration_rnn_nmt import RNNNMTConfig
+from hier_nmt.data.corpora import FORMATS
+from hier_nmt.data.pair_cleaning import Cleaning, Replacement
+from hier_nmt.data.training_corpora import Corpus
+from hier_nmt.training import recipes
+from hier_nmt.training.recipes import DataSection, Recipe, RecipeError, TokenizerSection
+
+
+@pytest.fixture
+def sections(tmp_path) -> dict:
+    """The smallest recipe that says something about each section."""
+    corpus = tmp_path / "corpus.jsonl"
+    corpus.write_text("")
+    return {
+        "data": {"train": [str(corpus)], "source_language": "en", "target_language": "fr"},
+        "tokenizer": {"vocab_size": 500},
+        "model": {"d_model": 16, "window_sentences": 4},
+        "training": {"output_dir": str(tmp_path / "run"), "context_discount": 0.1},
+        "generation": {"num_beams": 4},
+    }
+
+
+@pytest.fixture
+def load(tmp_path, sections):
+    """Loads the sections, written to a file, under overrides."""
+
+    def write_and_load(*overrides: str) -> Recipe:
+        path = tmp_path / "recipe.yaml"
+        path.write_text(yaml.safe_dump(sections), encoding="utf-8")
+        return Recipe.load(path, overrides)
+
+    return write_and_load
+
+
+def test_sections_become_configuration_and_arguments(load):
+    recipe = load()
+    config = recipe.model_config(500, None, pad_token_id=0)
+    arguments = recipe.training_arguments()
+    assert (config.d_model, config.window_sentences, config.vocab_size) == (16, 4, 500)
+    assert (config.source_language, config.target_language) == ("en", "fr")
+    assert (arguments.context_discount, arguments.max_tokens_per_batch) == (0.1, None)
+    assert recipe.generation == {"num_beams": 4}
+
+
+def test_separate_vocabularies_are_not_shared(load):
+    config = load("--tokenizer.joint=false").model_config(500, 400)
+    assert (config.vocab_size, config.decoder_vocab_size, config.share_encoder_decoder_embeddings) == (500, 400, False)
+
+
+@pytest.mark.parametrize("multiplies", [True, False])
+@pytest.mark.parametrize("override", ["--training.use_cpu=true", "--training.use_cpu=false"])
+def test_without_a_gpu_automatic_bfloat16_is_that_of_the_processor(load, monkeypatch, override, multiplies):
+    monkeypatch.setattr(recipes, "multiplies_bfloat16", lambda: multiplies)
+    arguments = load("--training.bf16=auto", override).training_arguments()
+    assert (arguments.bf16, arguments.use_cpu, arguments.device.type) == (multiplies, True, "cpu")
+
+
+@pytest.mark.parametrize(("override", "uses_cpu"), [("--training.use_cpu=true", True), ("--training.seed=1", False)])
+@pytest.mark.parametrize("multiplies", [True, False])
+def test_with_a_gpu_automatic_bfloat16_is_that_of_the_device_that_is_used(
+    load, monkeypatch, override, uses_cpu, multiplies
+):
+    monkeypatch.setattr(torch.accelerator, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation: multiplies)
+    monkeypatch.setattr(recipes, "multiplies_bfloat16", lambda: not multiplies)
+    # The arguments themselves would look for the GPU.
+    monkeypatch.setattr(recipes, "DocumentSeq2SeqTrainingArguments", lambda **given: given)
+    given = load("--training.bf16=auto", override).training_arguments()
+    assert given["bf16"] == (multiplies != uses_cpu)
+    assert given.get("use_cpu", False) == uses_cpu
+
+
+def test_bfloat16_that_was_asked_for_is_not_given_up(load):
+    with pytest.raises(RecipeError, match="Your setup doesn't support bf16/gpu"):
+        load("--training.bf16=true").training_arguments()
+    with pytest.raises(RecipeError, match=r"training\.bf16 must be bool \| 'auto', got str 'perhaps'"):
+        load("--training.bf16=perhaps")
+
+
+def test_the_command_line_overrides_the_file(load):
+    recipe = load(
+        "--training.learning_rate=3e-4", "--training.init_from=.", "--data.skip_bad=true", "--model.d_model=32"
+    )
+    assert recipe.training_arguments().learning_rate == 3e-4
+    assert (recipe.init_from, recipe.data.skip_bad, recipe.model["d_model"]) == (".", True, 32)
+
+
+def test_a_recipe_names_the_family_of_its_model(load, sections):
+    assert type(load().model_config(500, None)) is HierNMTConfig
+    sections["model"] = {"model_type": "rnn_nmt", "rnn_type": "gru", "hidden_size": 8, "bidirectional": False}
+    sections["training"].pop("context_discount")
+    recipe = load("--model.attention=none")
+    config = recipe.model_config(500, 400, pad_token_id=0)
+    assert type(config) is RNNNMTConfig
+    assert (config.rnn_type, config.attention, config.hidden_size) == ("gru", "none", 8)
+    assert (config.vocab_size, config.decoder_vocab_size, config.target_language) == (500, 400, "fr")
+    assert recipe.as_dict()["model"]["model_type"] == "rnn_nmt"
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        (
+            "--model.model_type=rnn",
+            "model.model_type='rnn' is unknown; known are hier_nmt, han_nmt, rnn_nmt",
+        ),
+        ("--model.model_type=hier_nmt", "unknown key model.rnn_type"),
+        ("--model.d_model=16", "command line: unknown key model.d_model"),
+        ("--model.hidden_size=2.5", "command line: model.hidden_size must be int, got float 2.5"),
+        ("--model.rnn_type=rnn", "section model: rnn_type='rnn' is unknown; choose one of lstm, gru."),
+        ("--model.vocab_size=7", "unknown key model.vocab_size (it follows from the tokenizer and the data section)"),
+        ("--model.window_sentences=3", "section model: window_sentences=3 is impossible: a recurrent model"),
+    ],
+)
+def test_a_bad_value_of_the_recurrent_family_is_named(load, sections, override, message):
+    sections["model"] = {"model_type": "rnn_nmt", "rnn_type": "gru"}
+    sections["training"].pop("context_discount")
+    with pytest.raises(RecipeError) as error:
+        load(override)
+    assert message in str(error.value)
+
+
+def test_a_bare_no_switches_a_strategy_off_although_yaml_reads_false(load):
+    assert load("--training.eval_strategy=no").training_arguments().eval_strategy == "no"
+
+
+def test_environment_variables_are_put_into_strings(load, monkeypatch, tmp_path):
+    monkeypatch.setenv("CORPORA", str(tmp_path))
+    assert load("--data.train=[$CORPORA/corpus.jsonl]").data.train == [f"{tmp_path}/corpus.jsonl"]
+
+
+def test_corpora_may_be_mappings_with_their_own_format_and_weight(load, sections, tmp_path, monkeypatch):
+    monkeypatch.setenv("CORPORA", str(tmp_path))
+    corpus = {"path": "$CORPORA/corpus.jsonl", "format": "tmx", "weight": 0.5}
+    sections["data"]["train"].append(corpus)
+    sections["data"]["cleaning"] = {"max_copies": 3, "replace": [{"pattern": "x$", "side": "target"}]}
+    data = load().data
+    assert data.train[1] == Corpus([f"{tmp_path}/corpus.jsonl"], "tmx", weight=0.5)
+    assert data.cleaning == Cleaning(max_copies=3, replace=[Replacement("x$", "", "target")])
+    assert data.training_corpora.corpora == (Corpus([f"{tmp_path}/corpus.jsonl"]), data.train[1])
+
+
+def test_what_is_scored_is_left_out_of_a_cleaned_training_corpus_alone(load, sections, tmp_path):
+    path = str(tmp_path / "corpus.jsonl")
+    sections["data"]["validation"] = [path]
+    assert load().data.training_corpora.excluded == ()
+    cleaned = load("--data.cleaning={remove_marks: true, max_copies: 3}").data
+    assert cleaned.training_corpora.excluded == (Corpus([path]),)
+    assert cleaned.validation_corpora.cleaning == Cleaning(remove_marks=True)
+    other = load(f"--data.exclude=[{path}]").data.training_corpora
+    assert other.excluded == (Corpus([path, path]),)
+
+
+@pytest.mark.parametrize("name", ["general-sentence"])
+def test_the_recipes_of_large_corpora_fit_their_files(repository, tmp_path, monkeypatch, name):
+    path = repository / "training" / "recipes" / "en-fr" / f"{name}.yaml"
+    monkeypatch.setenv("HIER_NMT_CORPORA", str(tmp_path))
+    for file in re.findall(r"\$HIER_NMT_CORPORA/([\w./-]+)", path.read_text(encoding="utf-8")):
+        (tmp_path / file).parent.mkdir(exist_ok=True)
+        (tmp_path / file).touch()
+    recipe = Recipe.load(path)
+    scored_or_kept = {file for corpus in recipe.data.training_corpora.excluded for file in corpus.path}
+    trained = {file for corpus in recipe.data.training_corpora.corpora for file in corpus.path}
+    assert not trained & scored_or_kept
+    assert not any(re.search(r"(dev|test|rest)_?[\w]*\.jsonl", file) for file in trained)
+    assert recipe.training_arguments().max_steps > 0
+
+
+def test_a_recipe_read_back_from_its_sections_is_the_same(load, tmp_path):
+    recipe = load("--training.average_checkpoints=3", "--data.cleaning={replace: [{pattern: a}]}")
+    path = tmp_path / "again.yaml"
+    path.write_text(yaml.safe_dump(recipe.as_dict()), encoding="utf-8")
+    assert Recipe.load(path) == recipe
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("--training.learning_rat=1", "command line: unknown key training.learning_rat; did you mean 'learning_rate'?"),
+        ("--modle.d_model=16", "command line: unknown section 'modle'; did you mean 'model'?"),
+        ("--model.vocab_size=7", "unknown key model.vocab_size (it follows from the tokenizer and the data section)"),
+        ("--learning_rate=1", "command line: '--learning_rate=1' should read --section.key=value"),
+        ("--model.d_model", "command line: '--model.d_model' should read --section.key=value"),
+        ("--model.d_model=[", "command line: the value of model.d_model is no YAML"),
+        ("--model.d_model=true", "command line: model.d_model must be int, got bool True"),
+        ("--model.d_model=1.5", "command line: model.d_model must be int, got float 1.5"),
+        ("--data.source_language=no", "command line: data.source_language must be str, got bool False"),
+        ("--data.train=a.jsonl", "command line: data.train must be list[str | a mapping (path, format, "),
+        ("--data.train=[{weight: 2}]", "command line: data.train: path is missing"),
+        ("--data.train=[{path: a, wight: 2}]", "data.train: unknown key 'wight'; did you mean 'weight'?"),
+        ("--data.train=[{path: a, weight: many}]", "data.train: weight must be float, got str 'many'"),
+        ("--data.train=[{path: a, weight: -1}]", "data.train: weight=-1.0 must be more than 0"),
+        ("--data.train=[{path: absent.tsv, format: tab-separated}]", "data.train: there is no file absent.tsv"),
+        ("--data.exclude=[absent.tsv]", "data.exclude: there is no file absent.tsv"),
+        ("--data.cleaning={max_copies: 0}", "data.cleaning: max_copies=0 must be at least 1"),
+        ("--data.cleaning={replace: [{pattern: (}]}", "data.cleaning: pattern '(' with text '': missing )"),
+        ("--data.augmentation={uppercase_share: 2}", "data.augmentation: uppercase_share=2.0 must be at least 0"),
+        ("--data.overlong=drop", "command line: data.overlong must be 'error' | 'skip', got str 'drop'"),
+        ("--data.format=docx", "command line: data.format must be 'json-lines' | "),
+        ("--training.eval_strategy=stpes", "training.eval_strategy must be 'no' | 'steps' | 'epoch', got str 'stpes'"),
+        ("--training.learning_rate=fast", "command line: training.learning_rate must be float, got str 'fast'"),
+        ("--data.train=[$NO_SUCH_VARIABLE/a]", "data.train: the environment variable '$NO_SUCH_VARIABLE' is not set"),
+        ("--data.train=[]", "data.train is empty"),
+        ("--data.train=[absent.jsonl]", "data.train: there is no file absent.jsonl"),
+        ("--data.validation=[absent.jsonl]", "data.validation: there is no file absent.jsonl"),
+        pytest.param(f"--data.train=[{'a' * 300}]", "data.train: there is no file aaa", id="long name"),
+        pytest.param(f"--training.learning_rate={'9' * 400}", "must be float, got int 999", id="large number"),
+        pytest.param(f"--data.overlong={'a' * 9000}e", f"{'a' * 900} ... {'a' * 998}e'", id="long value"),
+        ("--tokenizer.path=absent", "tokenizer.path: there is no directory absent"),
+        ("--training.init_from=absent", "training.init_from: there is no directory absent"),
+        ("--model.window_sentences=-1", "model.window_sentences=-1 must be 0 (whole documents) or more"),
+        ("--model.window_sentences=0", "training.context_discount=0.1 with model.window_sentences=0: whole documents"),
+        ("--model.window_sentences=1", "training.context_discount=0.1 with model.window_sentences=1: there is no cont"),
+        ("--training.context_discount=1.5", "training.context_discount=1.5 must be from 0 to 1"),
+        ("--model.segment_shift=8", "model.segment_shift=8 needs model.position_encoding: segment_shifted"),
+        ("--model.encoder_attention_heads=3", "section model: encoder_attention_heads=3 must divide d_model=16."),
+        ("--model.position_encoding=shifted", "section model: position_encoding='shifted' is unknown"),
+        ("--training.eval_strategy=epoch", "training.eval_strategy=epoch needs data.validation"),
+        (
+            "--training.metric_for_best_model=bleu",
+            "training.metric_for_best_model=bleu needs training.predict_with_gen",
+        ),
+        ("--training.average_checkpoints=-1", "training.average_checkpoints=-1 must not be negative"),
+        ("--training.output_dir=", "training.output_dir is missing"),
+    ],
+)
+def test_a_bad_key_or_value_is_named(load, override, message):
+    with pytest.raises(RecipeError) as error:
+        load(override)
+    assert message in str(error.value)
+
+
+def test_more_checkpoints_averaged_than_kept_is_refused(load):
+    with pytest.raises(RecipeError, match=r"average_checkpoints=5, but training\.save_total_limit=2 keeps fewer"):
+        load("--training.average_checkpoints=5", "--training.save_total_limit=2")
+
+
+def test_what_transformers_refuses_is_told_as_a_recipe_error(load):
+    recipe = load("--training.load_best_model_at_end=true", "--training.save_strategy=epoch")
+    with pytest.raises(RecipeError, match="section training: "):
+        recipe.training_arguments()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("data: [", "is no YAML file"),
+        ("just text", "a recipe has the sections data, tokenizer"),
+        ("data: 3", "section data must hold keys and values, found 3"),
+        ("dat: {}", "unknown section 'dat'; did you mean 'data'?"),
+        ("data: {train: [a], train: [b]}", "the key 'train' stands twice"),
+        ("a: &x [1]\nb: *x", "*x is an alias"),
+        ("a: &x [*x]", "*x is an alias"),
+        ("[" * 1500, "is no YAML file"),
+        ("#" * 100_001, "100001 characters are no recipe"),
+        ("data: {num_proc: 2001-99-99}", "is no YAML file"),
+        ("data: {num_proc: " + "9" * 5000 + "}", "is no YAML file"),
+        ("a: !!python/object/apply:os.getcwd []", "is no YAML file"),
+        ("a: !!binary x", "is no YAML file"),
+        ("data: {train: [a], target_language: fr}", "data.source_language is missing"),
+    ],
+)
+def test_a_bad_file_is_named_with_the_reason(tmp_path, text, message):
+    path = tmp_path / "bad.yaml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(RecipeError) as error:
+        Recipe.load(path)
+    assert str(path) in str(error.value)
+    assert message in str(error.value)
+
+
+@pytest.mark.parametrize("value", ["2001-99-99", "[" * 1500, "!!python/name:os.system", "*x", "0x_"])
+def test_a_bad_value_on_the_command_line_is_named(tmp_path, value):
+    path = tmp_path / "good.yaml"
+    path.write_text("data: {train: [a], source_language: en, target_language: fr}", encoding="utf-8")
+    with pytest.raises(RecipeError, match=r"command line: the value of data.num_proc is no YAML"):
+        Recipe.load(path, [f"--data.num_proc={value}"])
+
+
+def test_an_absent_file_is_named(tmp_path):
+    with pytest.raises(RecipeError, match=r"there is no recipe .*absent\.yaml"):
+        Recipe.load(tmp_path / "absent.yaml")
+
+
+def test_the_formats_are_those_of_the_readers(load):
+    hint = inspect.get_annotations(DataSection)["format"]
+    assert set(hint.__args__) == set(FORMATS)
+
+
+def committed_recipes() -> list[Path]:
+    return sorted((Path(__file__).parents[3] / "training" / "recipes").rglob("*.yaml"))
+
+
+def test_the_annotated_recipe_names_every_key(repository, tmp_path):
+    path = repository / "training" / "recipes" / "en-fr" / "annotated.yaml"
+    sections = yaml.safe_load(path.read_text(encoding="utf-8"))
+    derived = {
+        "vocab_size",
+        "decoder_vocab_size",
+        "source_language",
+        "target_language",
+        "is_encoder_decoder",
+        "use_cache",
+    }
+    assert set(sections["data"]) == {item.name for item in dataclasses.fields(DataSection)}
+    assert set(sections["tokenizer"]) == {item.name for item in dataclasses.fields(TokenizerSection)}
+    assert set(sections["model"]) == {"model_type"} | {
+        name
+        for name in inspect.get_annotations(HierNMTConfig)
+        if name not in derived and not name.endswith("_token_id")
+    }
+    assert {"context_discount", "max_tokens_per_batch", "init_from", "average_checkpoints"} <= set(sections["training"])
+    # The files of its corpus are generated, and not there.
+    (tmp_path / "corpus.jsonl").touch()
+    files = [f"--data.{name}=[{tmp_path / 'corpus.jsonl'}]" for name in ("train", "validation")]
+    recipe = Recipe.load(path, files)
+    assert recipe.training_arguments().output_dir == "runs/annotated"
+
+
+@pytest.mark.parametrize("path", [path for path in committed_recipes() if "\n  word_vector_size: " in path.read_text()])
+def test_the_recipes_of_word_vectors_are_valid_beside_the_files_that_they_name(path, tmp_path, monkeypatch):
+    monkeypatch.setenv("HIER_NMT_DATA", str(tmp_path))
+    names = re.findall(r"HIER_NMT_DATA/([\w.-]+)", path.read_text(encoding="utf-8"))
+    for name in names:
+        (tmp_path / name).touch()
+    recipe = Recipe.load(path)
+    assert recipe.model_config(90, 110).word_vector_size in (100, 300)
+    assert recipe.training["output_dir"].endswith(path.parent.name)
+    assert [recipe.data.source_language, recipe.data.target_language] == path.parent.name.split("-")
+    assert len(names) == 4
+
+
+@pytest.mark.parametrize("path", committed_recipes(), ids=lambda path: path.name)
+def test_committed_recipes_say_how_large_the_model_is_and_where_the_seed_comes_from(path):
+    sections = yaml.safe_load(path.read_text(encoding="utf-8"))
+    width = "hidden_size" if sections["model"].get("model_type") == "rnn_nmt" else "d_model"
+    assert {width, "window_sentences"} <= sections["model"].keys()
+    assert {"seed", "output_dir"} <= sections["training"].keys()

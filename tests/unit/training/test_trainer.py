@@ -1,0 +1,283 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+import math
+from types import MethodType
+
+import pytest
+import torch
+from datasets import Dataset
+from tiny_training import tiny_model, tiny_trainer, tiny_windows
+from transformers import AutoConfig, AutoTokenizer, TrainerCallback
+from word_translation import BOS, EOS, PAD, PAR, SEP, word_tokenizer
+
+from hier_nmt.training.trainer import (
+    DocumentSeq2SeqTrainer,
+    DocumentSeq2SeqTrainingArguments,
+    WholeRepositoryCallback,
+)
+
+
+class BatchRecorder(TrainerCallback):
+    """Keeps what each step was given, through the trainer's `compute_loss`."""
+
+    def __init__(self, trainer: DocumentSeq2SeqTrainer) -> None:
+        self.batches: list[dict[str, torch.Tensor]] = []
+        compute_loss = trainer.compute_loss
+
+        def recording(model, inputs, *args, **kwargs):
+            self.batches.append(inputs)
+            return compute_loss(model, inputs, *args, **kwargs)
+
+        trainer.compute_loss = recording
+
+    def windows(self) -> list[tuple[int, ...]]:
+        return [
+            tuple(ids for ids in row if ids != PAD) for batch in self.batches for row in batch["input_ids"].tolist()
+        ]
+
+
+def without_padding(rows) -> list[tuple[int, ...]]:
+    return sorted(tuple(row) for row in rows["input_ids"])
+
+
+def test_an_epoch_of_token_batches_holds_each_window_once_within_the_limit(tmp_path):
+    windows = tiny_windows(11)
+    trainer = tiny_trainer(tmp_path, windows, max_tokens_per_batch=24, num_train_epochs=2)
+    recorder = BatchRecorder(trainer)
+    trainer.train()
+    seen = recorder.windows()
+    assert sorted(seen[:11]) == sorted(seen[11:]) == without_padding(windows)
+    assert seen[:11] != seen[11:]  # each epoch has its own order
+    assert all(batch["input_ids"].numel() <= 24 and batch["labels"].numel() <= 24 for batch in recorder.batches)
+
+
+@pytest.mark.parametrize("batches", [{"max_tokens_per_batch": 24}, {"per_device_train_batch_size": 3}])
+def test_training_resumed_in_mid_epoch_ends_with_the_same_weights(tmp_path, batches):
+    # 11 windows make 5 or 4 batches: step 7 lies in the second epoch.
+    arguments = {"learning_rate": 0.1, "optim": "adamw_torch", "max_steps": 9, "dropout": 0.3, **batches}
+    whole = tiny_trainer(tmp_path / "whole", tiny_windows(11), **arguments)
+    whole.train()
+    stopped = tiny_trainer(tmp_path / "stopped", tiny_windows(11), save_strategy="steps", save_steps=7, **arguments)
+    stopped.train()
+    resumed = tiny_trainer(tmp_path / "stopped", tiny_windows(11), **arguments)
+    resumed.train(resume_from_checkpoint=str(tmp_path / "stopped" / "checkpoint-7"))
+    for name, weight in whole.model.state_dict().items():
+        assert torch.equal(weight, resumed.model.state_dict()[name]), name
+    assert losses(resumed) == losses(whole)
+
+
+def losses(trainer: DocumentSeq2SeqTrainer) -> list[float]:
+    return [entry["loss"] for entry in trainer.state.log_history if "loss" in entry]
+
+
+def test_the_model_computes_no_loss_of_its_own(tmp_path):
+    trainer = tiny_trainer(tmp_path, tiny_windows(4), max_steps=1)
+    given: list[dict] = []
+    trainer.model.register_forward_pre_hook(lambda model, args, inputs: given.append(inputs), with_kwargs=True)
+    trainer.train()
+    assert "labels" not in given[0]
+
+
+def test_context_sentences_are_discounted(tmp_path):
+    """The logged loss is (sum over the current sentence + discount * sum over the others) / number of target tokens."""
+    a, b, c = range(PAR + 1, PAR + 4)
+    row = {"input_ids": [a, SEP, b, EOS], "labels": [a, b, PAR, c, EOS], "length": 5}
+    trainer = tiny_trainer(tmp_path, Dataset.from_list([row]), max_steps=1, context_discount=0.25)
+    with torch.no_grad():
+        logits = trainer.model(
+            input_ids=torch.tensor([row["input_ids"]]), decoder_input_ids=torch.tensor([[BOS, a, b, PAR, c]])
+        ).logits[0]
+    token_losses = [-math.log(scores.softmax(-1)[label]) for scores, label in zip(logits, row["labels"], strict=True)]
+    trainer.train()
+    expected = (0.25 * sum(token_losses[:3]) + sum(token_losses[3:])) / 5
+    assert losses(trainer) == pytest.approx([expected], rel=1e-5)
+
+
+def test_validation_losses_are_means_over_tokens_whatever_the_batches(tmp_path):
+    windows = tiny_windows(5)
+    settings = {"context_discount": 0.1, "label_smoothing_factor": 0.1}
+    scores = [
+        tiny_trainer(tmp_path, validation=windows, per_device_eval_batch_size=size, **settings).evaluate()
+        for size in (1, 2, 5)
+    ]
+    model = tiny_trainer(tmp_path).model
+    sums = {"all": [0.0, 0], "current": [0.0, 0]}
+    for row in windows:
+        labels = row["labels"]
+        with torch.no_grad():
+            logits = model(
+                input_ids=torch.tensor([row["input_ids"]]), decoder_input_ids=torch.tensor([[BOS, *labels[:-1]]])
+            ).logits[0]
+        start = max((index + 1 for index, label in enumerate(labels) if label in (SEP, PAR)), default=0)
+        for index, label in enumerate(labels):
+            loss = -math.log(logits[index].softmax(-1)[label])
+            for name in ["all", "current"] if index >= start else ["all"]:
+                sums[name][0] += loss
+                sums[name][1] += 1
+    for score in scores:
+        assert score["eval_loss"] == pytest.approx(sums["all"][0] / sums["all"][1])
+        assert score["eval_current_loss"] == pytest.approx(sums["current"][0] / sums["current"][1])
+
+
+def translating_as(trainer: DocumentSeq2SeqTrainer, translations: dict[tuple[int, ...], list[int]]) -> None:
+    """Makes the model say what is given for each source."""
+
+    def generate(self, input_ids, **kwargs):
+        rows = [translations[tuple(token for token in row if token != PAD)] for row in input_ids.tolist()]
+        length = max(map(len, rows)) + 1
+        return torch.tensor([[BOS, *row, *[PAD] * (length - 1 - len(row))] for row in rows])
+
+    trainer.model.generate = MethodType(generate, trainer.model)
+
+
+def window(source: str, target: str) -> dict:
+    tokenizer = word_tokenizer()
+    special = {"/": SEP, "//": PAR}
+    sides = [
+        [special.get(word) or tokenizer.convert_tokens_to_ids(word) for word in side.split()] + [EOS]
+        for side in (source, target)
+    ]
+    return {"input_ids": sides[0], "labels": sides[1], "length": max(map(len, sides))}
+
+
+def said(trainer: DocumentSeq2SeqTrainer, windows: dict[str, str]) -> None:
+    rows = [window(source, words) for source, words in windows.items()]
+    translating_as(trainer, {tuple(row["input_ids"]): row["labels"] for row in rows})
+
+
+def test_corpora_that_have_names_are_scored_one_by_one_too(tmp_path):
+    windows = tiny_windows(9, seed=1).add_column("corpus", [0, 1, 2, 0, 1, 2, 0, 1, 2])
+    trainer = tiny_trainer(tmp_path, validation=windows, eval_corpora=["news", None, "talks"])
+    scores = trainer.evaluate()
+    for index, name in ((0, "news"), (2, "talks")):
+        alone = tiny_trainer(tmp_path, validation=windows.filter(lambda row, index=index: row["corpus"] == index))
+        assert scores[f"eval_loss_{name}"] == pytest.approx(alone.evaluate()["eval_loss"])
+    whole = tiny_trainer(tmp_path, validation=windows).evaluate()
+    assert scores["eval_loss"] == pytest.approx(whole["eval_loss"])
+    assert {key for key in scores if key.startswith("eval_loss_")} == {"eval_loss_news", "eval_loss_talks"}
+    assert not any(key.startswith("eval_loss_") for key in whole)
+
+
+def test_only_the_current_sentence_is_scored_and_wrong_sentence_counts_are_reported(tmp_path):
+    references = [window("a / b c d e", "X / B C D E"), window("f g h i", "F G H I"), window("k // l m", "K // L M")]
+    trainer = tiny_trainer(
+        tmp_path, validation=Dataset.from_list(references), predict_with_generate=True, per_device_eval_batch_size=2
+    )
+    said(trainer, {"a / b c d e": "Y Y Y // B C D E", "f g h i": "F G H I", "k // l m": "K // L M"})
+    scores = trainer.evaluate()
+    assert scores["eval_bleu"] == pytest.approx(100)
+    assert scores["eval_chrf"] == pytest.approx(100)
+    assert scores["eval_wrong_sentence_count"] == 0
+    said(trainer, {"a / b c d e": "X B C D E", "f g h i": "F / G H I", "k // l m": "K // L M"})
+    scores = trainer.evaluate()
+    assert scores["eval_wrong_sentence_count"] == pytest.approx(2 / 3)
+    assert scores["eval_bleu"] < 100
+
+
+def test_whole_documents_are_scored_whole(tmp_path):
+    references = Dataset.from_list([window("a b c d / e f g h", "A B C D / E F G H")])
+    trainer = tiny_trainer(tmp_path, validation=references, predict_with_generate=True)
+    said(trainer, {"a b c d / e f g h": "Z Z Z Z / E F G H"})
+    assert trainer.evaluate()["eval_bleu"] == pytest.approx(100)
+    trainer.model.config.window_sentences = 0
+    assert trainer.evaluate()["eval_bleu"] < 100
+
+
+def test_predictions_come_in_the_order_of_the_rows(tmp_path):
+    rows = [window("a", "A"), window("b c d", "B C D"), window("e f", "E F")]
+    trainer = tiny_trainer(tmp_path, predict_with_generate=True, per_device_eval_batch_size=2)
+    said(trainer, {"a": "A", "b c d": "B C D", "e f": "E F"})
+    predictions = trainer.predict(Dataset.from_list(rows)).predictions
+    assert [word_tokenizer().decode(row[row > PAR]) for row in predictions] == ["A", "B C D", "E F"]
+
+
+def test_target_tokens_are_counted_and_their_rate_is_logged(tmp_path):
+    windows = tiny_windows(8)
+    trainer = tiny_trainer(tmp_path, windows, per_device_train_batch_size=4, num_train_epochs=2)
+    trainer.train()
+    entries = [entry for entry in trainer.state.log_history if "loss" in entry]
+    assert entries[-1]["num_target_tokens"] == 2 * sum(map(len, windows["labels"]))
+    assert all(entry["tokens_per_second"] > 0 for entry in entries)
+    assert entries[-1]["train_seconds"] > entries[0]["train_seconds"] > 0
+
+
+def test_bf16_trains_on_the_cpu(tmp_path):
+    trainer = tiny_trainer(tmp_path, tiny_windows(8), bf16=True, max_steps=2, learning_rate=0.1)
+    trainer.train()
+    assert all(map(math.isfinite, losses(trainer)))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"context_discount": 2.0}, "context_discount must be from 0 to 1, got 2.0"),
+        ({"max_tokens_per_batch": 0}, "max_tokens_per_batch must be at least 1, got 0"),
+        ({"save_on_each_node": True}, "save_on_each_node=True leaves checkpoints without a model"),
+    ],
+)
+def test_bad_arguments_are_named(tmp_path, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        DocumentSeq2SeqTrainingArguments(output_dir=str(tmp_path), **arguments)
+
+
+def test_token_batches_need_lengths(tmp_path):
+    trainer = tiny_trainer(tmp_path, tiny_windows(3).remove_columns("length"), max_tokens_per_batch=20)
+    with pytest.raises(ValueError, match="max_tokens_per_batch needs a dataset with a column 'length'"):
+        trainer.train()
+
+
+class WarmupRecorder(TrainerCallback):
+    """Keeps by how much the selection of sentences was widened, step by step."""
+
+    def __init__(self) -> None:
+        self.widenings: list[set[float]] = []
+
+    def on_step_end(self, args, state, control, model=None, **kwargs) -> None:
+        slots = [module for module in model.modules() if hasattr(module, "selection_widening")]
+        self.widenings.append({module.selection_widening for module in slots})
+
+
+@pytest.mark.parametrize(
+    ("steps", "widenings"),
+    [
+        ({"selection_warmup_steps": 2}, [1, 1, 0, 0]),
+        ({"selection_warmup_steps": 1, "selection_annealing_steps": 4}, [1, 1, 0.75, 0.5, 0.25, 0]),
+        ({"selection_annealing_steps": 3}, [1, 0.75, 0.375, 0]),
+    ],
+    ids=["warm-up", "both", "annealing"],
+)
+def test_more_sentences_are_read_in_the_first_steps(tmp_path, steps, widenings):
+    trainer = tiny_trainer(tmp_path, tiny_windows(8), **steps, max_steps=len(widenings))
+    changes = {"encoder_self_attention": "conditional", "decoder_self_attention": "conditional"}
+    trainer.model = tiny_model(**changes)
+    recorder = WarmupRecorder()
+    trainer.add_callback(recorder)
+    trainer.train()
+    assert recorder.widenings == [{widening} for widening in widenings]
+
+
+@pytest.mark.parametrize("name", ["selection_warmup_steps", "selection_annealing_steps"])
+def test_a_warmup_of_negative_length_is_an_error(tmp_path, name):
+    with pytest.raises(ValueError, match=f"{name} must not be negative, got -1"):
+        tiny_trainer(tmp_path, tiny_windows(8), **{name: -1})
+
+
+def test_what_is_uploaded_while_training_has_code_card_and_target_tokenizer(tmp_path) -> None:
+    trainer = tiny_trainer(tmp_path / "run", hub_model_id="somebody/model")
+    target = word_tokenizer()
+    target.add_tokens(["bonjour"])
+    callback = WholeRepositoryCallback(target)
+    callback.on_push_begin(trainer.args, trainer.state, trainer.control, model=trainer.model)
+    AutoConfig.from_pretrained(tmp_path / "run")
+    names = {path.name for path in (tmp_path / "run").iterdir()}
+    assert {"modeling_hier_nmt.py", "pipeline_document_translation.py", "README.md"} <= names
+    assert "pipeline_tag: translation" in (tmp_path / "run" / "README.md").read_text()
+    assert "bonjour" in AutoTokenizer.from_pretrained(tmp_path / "run" / "target_tokenizer").get_vocab()
+
+
+def test_the_card_of_a_training_says_what_the_hub_runs(tmp_path) -> None:
+    trainer = tiny_trainer(tmp_path, tiny_windows(2), hub_model_id="somebody/model")
+    trainer.create_model_card(model_name="model")
+    card = (tmp_path / "README.md").read_text()
+    assert "pipeline_tag: translation" in card
+    assert "library_name: transformers" in card
