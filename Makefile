@@ -31,7 +31,7 @@ help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-20s %s\n", $$1, $$2}'
 
 translate: $(RUNTIME)  ## translate the sample document, or FILE=my.txt, from English to French
-	@.venv/bin/python training/translate.py --model $(MODEL) "$(FILE)"
+	@.venv/bin/hier-nmt translate --model $(MODEL) "$(FILE)"
 
 test: $(DEV)  ## run the tests (six to twelve minutes on two cores; no network, no GPU)
 	.venv/bin/python -m pytest $(PARALLEL)
@@ -46,11 +46,11 @@ types: $(DEV)  ## check the type hints with mypy
 # The model is so small that a second thread costs more than it brings.
 train-demo: export OMP_NUM_THREADS = 1
 train-demo: $(RUNTIME)  ## train a tiny model on a generated corpus (under five minutes), measure it and translate with it
-	.venv/bin/python training/make_discourse_corpus.py runs/demo-corpus --train 1500 --dev 10 --test 50 --length 10 \
+	.venv/bin/hier-nmt corpus make-discourse runs/demo-corpus --train 1500 --dev 10 --test 50 --length 10 \
 		--max-distance 4 --phenomena register word-sense ellipsis pronoun-number
-	.venv/bin/python training/train.py training/recipes/en-fr/demo.yaml
-	.venv/bin/python training/evaluate_contrastive.py runs/demo runs/demo-corpus/contrastive.jsonl
-	.venv/bin/python training/translate.py --model runs/demo examples/demo.en.txt
+	.venv/bin/hier-nmt train training/recipes/en-fr/demo.yaml
+	.venv/bin/hier-nmt contrastive runs/demo runs/demo-corpus/contrastive.jsonl
+	.venv/bin/hier-nmt translate --model runs/demo examples/demo.en.txt
 
 # Nothing else should run meanwhile.
 bench: $(DEV)  ## measure time and memory of attention and models (an hour or more), tables and plots in runs/bench
@@ -61,7 +61,7 @@ bench: $(DEV)  ## measure time and memory of attention and models (an hour or mo
 
 FOLDER ?= runs/hub/$(notdir $(MODEL))
 checkpoint-folder: $(RUNTIME)  ## write the shipped model with the code that runs it into FOLDER, which needs Transformers alone
-	.venv/bin/python training/push_to_hub.py $(MODEL) $(FOLDER) --write-only $(FOLDER)
+	.venv/bin/hier-nmt push $(MODEL) $(FOLDER) --write-only $(FOLDER)
 
 MINUTES ?= 10
 fuzz: $(DEV)  ## damage valid files at random and read them, MINUTES=10 for each kind of reader; findings in runs/fuzz

@@ -1,61 +1,10 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Cuts a tab-separated file of sentence pairs into train.tsv, dev.tsv and test.tsv that share no source sentence.
+"""The same as `hier-nmt corpus split`."""
 
-python training/split_pairs.py fra.txt runs/tatoeba --first 50000
-
-fra.txt is the file of the English-French pairs of Tatoeba that https://www.manythings.org/anki/ offers, shortest
-sentences first. The same arguments give the same files.
-"""
-
-import argparse
-import itertools
 import sys
-from collections.abc import Iterable, Sequence
-from pathlib import Path
 
-from hier_nmt.data.corpora import read_documents
-from hier_nmt.data.documents import SentencePair
-from hier_nmt.data.pair_split import split_pairs
-from hier_nmt.data.text_files import write_text
-
-
-def parse_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespace:
-    """The options of the command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("file", type=Path, help="source, tab, target and whatever else on each line; may end in .gz")
-    parser.add_argument("output_dir", type=Path)
-    parser.add_argument("--first", type=int, metavar="N", help="only the first N pairs of the file; default: all")
-    parser.add_argument("--dev", type=int, default=2500, metavar="N", help="pairs (default: %(default)s)")
-    parser.add_argument("--test", type=int, default=2500, metavar="N", help="pairs (default: %(default)s)")
-    parser.add_argument("--seed", type=int, default=1)
-    return parser.parse_args(arguments)
-
-
-def read_pairs(file: Path, first: int | None) -> list[SentencePair]:
-    """The pairs of the file, of which each line is a document of one sentence."""
-    documents = read_documents([file], "tab-separated", "source", "target")
-    return [pair for document in itertools.islice(documents, first) for (pair,) in document.paragraphs]
-
-
-def as_lines(pairs: Iterable[SentencePair]) -> str:
-    """The pairs as a tab-separated file."""
-    return "".join(f"{pair.source}\t{pair.target}\n" for pair in pairs)
-
-
-def main() -> int:
-    """Runs the command line; 1 if the input is at fault."""
-    options = parse_arguments()
-    try:
-        parts = split_pairs(read_pairs(options.file, options.first), options.dev, options.test, options.seed)
-    except (OSError, ValueError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    for name, pairs in parts._asdict().items():
-        write_text(options.output_dir / f"{name}.tsv", as_lines(pairs))
-        print(f"{options.output_dir / name}.tsv: {len(pairs)} pairs")
-    return 0
-
+from hier_nmt.cli.main import main
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(["corpus", "split", *sys.argv[1:]]))

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 import torch
 import yaml
+from command_line import run_command
 from safetensors.torch import load_file
-from training_scripts import run, script
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer, pipeline
 
 import hier_nmt
@@ -101,8 +101,7 @@ def recipe(family, tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def trained(recipe, repository) -> Path:
-    with pytest.MonkeyPatch.context() as patch:
-        run(script(repository, "train"), patch, recipe)
+    assert run_command("train", recipe) == 0
     return recipe.parent / "run"
 
 
@@ -119,7 +118,7 @@ def test_a_resumed_run_ends_with_the_weights_of_an_uninterrupted_one(trained, re
     for name in ("recipe.yaml", "tokenizer.json", "tokenizer_config.json"):
         shutil.copy(trained / name, resumed)
     shutil.copytree(trained / f"checkpoint-{MAX_STEPS // 2}", resumed / f"checkpoint-{MAX_STEPS // 2}")
-    run(script(repository, "train"), monkeypatch, recipe, f"--output-dir={resumed}")
+    run_command("train", recipe, f"--output-dir={resumed}")
     weights, resumed_weights = (load_file(folder / "model.safetensors") for folder in (trained, resumed))
     assert weights.keys() == resumed_weights.keys()
     assert all(torch.equal(weights[name], resumed_weights[name]) for name in weights)
@@ -151,7 +150,7 @@ def test_a_batch_is_translated_as_each_sentence_alone(trained, options) -> None:
 
 def test_evaluate_reports_bleu_of_every_order(trained, recipe, repository, monkeypatch, capsys) -> None:
     options = ["--format", "tab-separated", "--no-ter", "--bleu-orders", "1", "2", "3"]
-    assert run(script(repository, "evaluate"), monkeypatch, trained, str(recipe.parent / "dev.tsv"), *options) == 0
+    assert run_command("evaluate", trained, str(recipe.parent / "dev.tsv"), *options) == 0
     table = capsys.readouterr().out
     assert table.startswith("|  | BLEU | chrF | BLEU-1 | BLEU-2 | BLEU-3 | docBLEU | sentences | documents |")
     assert "| 10 | 10 |" in table
@@ -168,7 +167,7 @@ def test_every_strategy_translates_windows_of_one_sentence_alike(
     rows = []
     for strategy in ("sentence", "current", "prefix"):
         options = ["--no-ter", "--strategy", strategy]
-        assert run(script(repository, "evaluate"), monkeypatch, trained, str(corpus), *options) == 0
+        assert run_command("evaluate", trained, str(corpus), *options) == 0
         rows.append(capsys.readouterr().out.splitlines()[2].removeprefix(f"| {strategy} |"))
     assert rows[0].endswith(" 10 | 1 |")
     assert len(set(rows)) == 1
@@ -185,5 +184,5 @@ def test_translate_and_the_pipeline_translate_a_document_and_keep_its_white_spac
     assert translated["translation_text"] == f"{alone[0]} \n\n  {alone[1]}\n"
     (tmp_path / "in.txt").write_text(text)
     options = ["--model", trained, "--beams", "2", "--print", "translation"]
-    assert run(script(repository, "translate"), monkeypatch, tmp_path / "in.txt", *options) == 0
+    assert run_command("translate", tmp_path / "in.txt", *options) == 0
     assert capsys.readouterr().out == translated["translation_text"]

@@ -11,7 +11,7 @@ import sys
 import time
 
 import pytest
-from training_scripts import run, script
+from command_line import run_command
 
 from hier_nmt.data.text_files import locked
 
@@ -25,7 +25,7 @@ def translate(repository, checkpoint, monkeypatch):
     """Runs the script in this process; its exit status."""
 
     def translate(*arguments) -> int:
-        return run(script(repository, "translate"), monkeypatch, *arguments, "--model", checkpoint, "--beams", 1)
+        return run_command("translate", *arguments, "--model", checkpoint, "--beams", 1)
 
     return translate
 
@@ -108,7 +108,7 @@ def test_a_device_that_is_not_there_is_named(tmp_path, translate, never_loads, c
 @pytest.mark.parametrize("value", ["0", "-1", "x", "1.5", ""])
 def test_numbers_that_are_none_are_refused(tmp_path, repository, monkeypatch, capsys, option, value) -> None:
     with pytest.raises(SystemExit):
-        run(script(repository, "translate"), monkeypatch, tmp_path / "in.txt", f"{option}={value}")
+        run_command("translate", tmp_path / "in.txt", f"{option}={value}")
     assert f"argument {option}: '{value}' is not a whole number above 0" in capsys.readouterr().err
 
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from training_scripts import run, script
+from command_line import run_command
 from word_translation import word_tokenizer
 
 from hier_nmt import RNNNMTConfig, RNNNMTForConditionalGeneration
@@ -14,56 +14,52 @@ pytest.importorskip("matplotlib")
 
 
 def test_plot_attention_translates_records_and_plots(repository, checkpoint, tmp_path, monkeypatch, capsys) -> None:
-    plot_attention = script(repository, "plot_attention")
     output, kept = tmp_path / "a.html", tmp_path / "a.npz"
     options = ["--text", "A b! C!", "--model", checkpoint, "--output", output, "--record", kept]
-    assert run(plot_attention, monkeypatch, *options) == 0
+    assert run_command("plot", *options) == 0
     assert "A" in output.read_text(encoding="utf-8")
     for kind in ("tokens", "sentences"):
         options = [kept, "--kind", kind, "--layer", 1, "--sentences", "1-2", "--output", tmp_path / f"{kind}.png"]
-        assert run(plot_attention, monkeypatch, *options) == 0
+        assert run_command("plot", *options) == 0
         assert (tmp_path / f"{kind}.png").read_bytes().startswith(b"\x89PNG")
     assert f"written to {tmp_path / 'sentences.png'}" in capsys.readouterr().out
 
 
 def test_plot_attention_reads_a_given_translation(repository, checkpoint, tmp_path, monkeypatch, capsys) -> None:
-    plot_attention = script(repository, "plot_attention")
     (tmp_path / "fr.txt").write_text("a b.\n\nc.\n")
     options = ["--text", "A b! C!", "--model", checkpoint, "--translation", tmp_path / "fr.txt"]
-    assert run(plot_attention, monkeypatch, *options, "--output", tmp_path / "a.html") == 0
+    assert run_command("plot", *options, "--output", tmp_path / "a.html") == 0
     (tmp_path / "fr.txt").write_text("a b.\n")
-    assert run(plot_attention, monkeypatch, *options, "--output", tmp_path / "a.html") == 1
+    assert run_command("plot", *options, "--output", tmp_path / "a.html") == 1
     assert "2 source sentences and 1 target sentences" in capsys.readouterr().err
 
 
 def test_plot_attention_reads_documents_with_their_translations(
     repository, checkpoint, corpus, tmp_path, monkeypatch, capsys
 ) -> None:
-    plot_attention = script(repository, "plot_attention")
     kept = tmp_path / "a.npz"
     options = [corpus, "--model", checkpoint, "--output", tmp_path / "a.html", "--record", kept]
-    assert run(plot_attention, monkeypatch, *options) == 0
+    assert run_command("plot", *options) == 0
     record = load_record(kept)
     assert [record.sides["target"].sentence(index) for index in range(3)] == ["a b .", "c .", "d ."]
     assert [token for token in record.sides["source"].tokens if token[0] == "<"] == ["<sep>", "<par>", "</s>"]
-    assert run(plot_attention, monkeypatch, *options, "--document", 2) == 0
+    assert run_command("plot", *options, "--document", 2) == 0
     assert load_record(kept).sides["source"].sentence(0) == "E ."
     capsys.readouterr()
-    assert run(plot_attention, monkeypatch, *options, "--document", 3) == 1
+    assert run_command("plot", *options, "--document", 3) == 1
     assert "there is no document 3" in capsys.readouterr().err
     Path(corpus).write_text('{"id": "one", "paragraphs": [{"en": ["A."], "fr": ["a.", "b."]}]}')
-    assert run(plot_attention, monkeypatch, *options) == 1
+    assert run_command("plot", *options) == 1
     assert "uneven sentence lists" in capsys.readouterr().err
     Path(corpus).write_text('{"id": "one", "paragraphs": [{"en": ["A."]}]}')
-    assert run(plot_attention, monkeypatch, *options) == 0
+    assert run_command("plot", *options) == 0
     assert load_record(kept).sides["source"].sentence(0) == "A ."
 
 
 def test_plot_attention_lets_the_model_translate_anew(repository, checkpoint, corpus, tmp_path, monkeypatch) -> None:
-    plot_attention = script(repository, "plot_attention")
     kept = tmp_path / "a.npz"
     options = [corpus, "--model", checkpoint, "--output", tmp_path / "a.html", "--record", kept]
-    assert run(plot_attention, monkeypatch, *options, "--document", 2, "--anew", "--title", "new") == 0
+    assert run_command("plot", *options, "--document", 2, "--anew", "--title", "new") == 0
     assert load_record(kept).title == "new"
     assert load_record(kept).sides["target"].sentence(0) != "e ."
 
@@ -78,15 +74,15 @@ def test_plot_attention_shows_recurrent_models_and_refuses_those_without_attenti
         config = RNNNMTConfig(**sizes, attention=attention, source_language="en", target_language="fr")
         RNNNMTForConditionalGeneration(config).save_pretrained(tmp_path / attention)
         tokenizer.save_pretrained(tmp_path / attention)
-    assert run(script(repository, "plot_attention"), monkeypatch, *options, tmp_path / "additive") == 0
+    assert run_command("plot", *options, tmp_path / "additive") == 0
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
-    assert run(script(repository, "plot_attention"), monkeypatch, *options, tmp_path / "none") == 1
+    assert run_command("plot", *options, tmp_path / "none") == 1
     assert "this rnn_nmt model gives no attention weights (attention='none')" in capsys.readouterr().err
 
 
 def test_plot_attention_refuses_sentences_that_end_before_they_begin(repository, monkeypatch, capsys) -> None:
     with pytest.raises(SystemExit):
-        run(script(repository, "plot_attention"), monkeypatch, "--sentences", "5-3")
+        run_command("plot", "--sentences", "5-3")
     assert "'5-3' ends before it begins" in capsys.readouterr().err
 
 
@@ -109,7 +105,6 @@ def test_plot_attention_refuses_sentences_that_end_before_they_begin(repository,
 def test_plot_attention_names_what_is_wrong(
     repository, checkpoint, tmp_path, monkeypatch, capsys, options, message
 ) -> None:
-    plot_attention = script(repository, "plot_attention")
     options = ["--text", "A!", "--model", checkpoint, "--output", tmp_path / "a.png", *options]
-    assert run(plot_attention, monkeypatch, *options) == 1
+    assert run_command("plot", *options) == 1
     assert message in capsys.readouterr().err

@@ -5,7 +5,7 @@
 from pathlib import Path
 
 import pytest
-from training_scripts import run, script
+from command_line import run_command
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def pairs(tmp_path) -> Path:
 
 def test_the_split_has_the_sizes_asked_for_and_no_common_source(repository, pairs, tmp_path, monkeypatch) -> None:
     options = ["--first", "300", "--dev", "10", "--test", "10"]
-    assert run(script(repository, "split_pairs"), monkeypatch, pairs, tmp_path, *options) == 0
+    assert run_command("corpus split", pairs, tmp_path, *options) == 0
     sources = [
         [line.split("\t")[0] for line in (tmp_path / f"{name}.tsv").read_text().splitlines()]
         for name in ("train", "dev", "test")
@@ -28,5 +28,5 @@ def test_the_split_has_the_sizes_asked_for_and_no_common_source(repository, pair
 
 
 def test_a_split_that_is_impossible_is_named(repository, pairs, tmp_path, monkeypatch, capsys) -> None:
-    assert run(script(repository, "split_pairs"), monkeypatch, pairs, tmp_path, "--dev", "330") == 1
+    assert run_command("corpus split", pairs, tmp_path, "--dev", "330") == 1
     assert "330 pairs cannot give 330 for development" in capsys.readouterr().err

@@ -3,8 +3,9 @@
 import json
 
 import pytest
-from training_scripts import run, script
+from command_line import run_command
 
+from hier_nmt.cli import translate
 from hier_nmt.jobs.translate_files import load_pipeline
 from hier_nmt.jobs.translate_pages import markup_format_of
 
@@ -15,9 +16,8 @@ def test_translate_prints_pairs_and_writes_the_translation_alone(
     repository, checkpoint, tmp_path, monkeypatch, capsys
 ) -> None:
     (tmp_path / "in.txt").write_bytes("\ufeffA b! C!\r\n\r\n  D!\n".encode())
-    translate = script(repository, "translate")
     options = ["--model", checkpoint, "--output", tmp_path / "out.txt", "--beams", 1]
-    assert run(translate, monkeypatch, tmp_path / "in.txt", *options) == 0
+    assert run_command("translate", tmp_path / "in.txt", *options) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [lines[0], lines[2], lines[4], lines[5]] == ["A b!", "C!", "", "D!"]
     translations = [lines[index].removeprefix("    ") for index in (1, 3, 6)]
@@ -32,7 +32,7 @@ def test_translate_says_how_many_placeholders_it_kept(
 ) -> None:
     (tmp_path / name).write_text(text)
     options = ["--model", checkpoint, "--output", tmp_path / f"out-{name}", "--beams", 1]
-    assert run(script(repository, "translate"), monkeypatch, tmp_path / name, *options) == 0
+    assert run_command("translate", tmp_path / name, *options) == 0
     assert "2 placeholders, tags and addresses, each kept" in capsys.readouterr().err
     written = (tmp_path / f"out-{name}").read_text()
     assert [written.count(span) for span in ("%s", "{0}")] == [1, 1]
@@ -41,10 +41,7 @@ def test_translate_says_how_many_placeholders_it_kept(
 @pytest.mark.parametrize("form", ["columns", "translation"])
 def test_translate_has_other_forms(repository, checkpoint, tmp_path, monkeypatch, capsys, form) -> None:
     (tmp_path / "in.txt").write_text("A b! C!\n\nD!\n")
-    assert (
-        run(script(repository, "translate"), monkeypatch, tmp_path / "in.txt", "--model", checkpoint, "--print", form)
-        == 0
-    )
+    assert run_command("translate", tmp_path / "in.txt", "--model", checkpoint, "--print", form) == 0
     assert ("A b!" in capsys.readouterr().out) == (form == "columns")
 
 
@@ -61,16 +58,15 @@ def test_translate_names_what_is_wrong_with_the_file(
     repository, checkpoint, tmp_path, monkeypatch, capsys, content, message
 ) -> None:
     (tmp_path / "in.txt").write_bytes(content)
-    assert run(script(repository, "translate"), monkeypatch, tmp_path / "in.txt", "--model", checkpoint) == 1
+    assert run_command("translate", tmp_path / "in.txt", "--model", checkpoint) == 1
     assert message in capsys.readouterr().err
 
 
 def test_translate_names_what_is_missing(repository, checkpoint, tmp_path, monkeypatch, capsys) -> None:
-    translate = script(repository, "translate")
     (tmp_path / "in.txt").write_text("A!")
-    assert run(translate, monkeypatch, tmp_path / "absent.txt", "--model", checkpoint) == 1
+    assert run_command("translate", tmp_path / "absent.txt", "--model", checkpoint) == 1
     assert "absent.txt" in capsys.readouterr().err
-    assert run(translate, monkeypatch, tmp_path / "in.txt", "--model", tmp_path / "no-model") == 1
+    assert run_command("translate", tmp_path / "in.txt", "--model", tmp_path / "no-model") == 1
     assert "there is no checkpoint directory" in capsys.readouterr().err
 
 
@@ -78,8 +74,7 @@ def test_evaluate_prints_scores_with_signatures_and_writes_them(
     repository, checkpoint, corpus, tmp_path, monkeypatch, capsys
 ) -> None:
     options = ["--strategy", "sentence", "prefix", "--beams", 1, "--output-dir", tmp_path / "scores"]
-    evaluate = script(repository, "evaluate")
-    assert run(evaluate, monkeypatch, checkpoint, corpus, *options) == 0
+    assert run_command("evaluate", checkpoint, corpus, *options) == 0
     table = capsys.readouterr().out
     assert "| sentence |" in table
     assert "| 4 | 2 |" in table
@@ -91,12 +86,12 @@ def test_evaluate_prints_scores_with_signatures_and_writes_them(
     translations = (tmp_path / "scores" / "translations.prefix.jsonl").read_text().splitlines()
     assert [json.loads(line)["id"] for line in translations[1:]] == ["one", "two"]
     # The same command again takes the translations from the files.
-    assert run(evaluate, monkeypatch, checkpoint, corpus, *options) == 0
+    assert run_command("evaluate", checkpoint, corpus, *options) == 0
     assert capsys.readouterr().out == table
 
 
 def test_evaluate_may_read_fewer_documents(repository, checkpoint, corpus, monkeypatch, capsys) -> None:
-    assert run(script(repository, "evaluate"), monkeypatch, checkpoint, corpus, "--limit", 1, "--no-ter", "--bf16") == 0
+    assert run_command("evaluate", checkpoint, corpus, "--limit", 1, "--no-ter", "--bf16") == 0
     table = capsys.readouterr().out
     assert "| 3 | 1 |" in table
     assert "TER" not in table
@@ -104,20 +99,19 @@ def test_evaluate_may_read_fewer_documents(repository, checkpoint, corpus, monke
 
 def test_evaluate_names_what_is_wrong(repository, checkpoint, tmp_path, monkeypatch, capsys) -> None:
     (tmp_path / "bad.jsonl").write_text(json.dumps({"id": "x", "paragraphs": [{"en": ["A."], "fr": []}]}) + "\n")
-    assert run(script(repository, "evaluate"), monkeypatch, checkpoint, str(tmp_path / "bad.jsonl")) == 1
+    assert run_command("evaluate", checkpoint, str(tmp_path / "bad.jsonl")) == 1
     assert "bad.jsonl:1: uneven sentence lists" in capsys.readouterr().err
 
 
 def test_translate_writes_the_same_kind_of_file(repository, checkpoint, tmp_path, monkeypatch, capsys) -> None:
     (tmp_path / "film.en.srt").write_text("1\n00:00:01,000 --> 00:00:02,000\nA b!\n")
-    translate = script(repository, "translate")
-    assert run(translate, monkeypatch, tmp_path / "film.en.srt", "--model", checkpoint, "--beams", 1) == 0
+    assert run_command("translate", tmp_path / "film.en.srt", "--model", checkpoint, "--beams", 1) == 0
     output = capsys.readouterr()
     assert output.out == ""
     assert "film.fr.srt" in output.err
     assert (tmp_path / "film.fr.srt").read_text().startswith("1\n00:00:01,000 --> 00:00:02,000\n")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["film.en.srt", "film.fr.srt"]
-    assert run(translate, monkeypatch, tmp_path / "film.en.srt", "--model", checkpoint) == 1
+    assert run_command("translate", tmp_path / "film.en.srt", "--model", checkpoint) == 1
     assert "film.fr.srt exists" in capsys.readouterr().err
 
 
@@ -132,8 +126,7 @@ def test_translate_keeps_markup(repository, checkpoint, tmp_path, monkeypatch, c
     if name.endswith(".md"):
         pytest.importorskip("markdown_it")
     (tmp_path / name).write_text(page)
-    translate = script(repository, "translate")
-    assert run(translate, monkeypatch, tmp_path / name, "--model", checkpoint, "--beams", 1, "--print", "columns") == 0
+    assert run_command("translate", tmp_path / name, "--model", checkpoint, "--beams", 1, "--print", "columns") == 0
     expected = load_pipeline(checkpoint, "cpu")(page, text_format=markup_format_of(name), num_beams=1)
     written = (tmp_path / name.replace(".", ".fr.")).read_text()
     assert written == expected[0]["translation_text"]
@@ -143,7 +136,6 @@ def test_translate_keeps_markup(repository, checkpoint, tmp_path, monkeypatch, c
 
 
 def test_translate_can_be_interrupted(repository, checkpoint, corpus, tmp_path, monkeypatch, capsys) -> None:
-    translate = script(repository, "translate")
     own = translate.translate_file
 
     def interrupt(*arguments, **options):
@@ -153,13 +145,13 @@ def test_translate_can_be_interrupted(repository, checkpoint, corpus, tmp_path, 
     monkeypatch.setattr(translate, "translate_file", interrupt)
     output = tmp_path / "out.jsonl"
     options = [corpus, "--model", checkpoint, "--beams", 1, "--output", output, "--anew"]
-    assert run(translate, monkeypatch, *options) == 130
+    assert run_command("translate", *options) == 130
     assert "the same command goes on" in capsys.readouterr().err
     assert not output.exists()
     partial = tmp_path / "out.jsonl.partial.jsonl"
     assert len(partial.read_text().splitlines()) == 3
     monkeypatch.setattr(translate, "translate_file", own)
-    assert run(translate, monkeypatch, *options) == 0
+    assert run_command("translate", *options) == 0
     assert not partial.exists()
     written = [json.loads(line) for line in output.read_text().splitlines()]
     assert [item["id"] for item in written] == ["one", "two"]

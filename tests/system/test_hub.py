@@ -68,7 +68,7 @@ def test_a_private_repository_is_pushed_for_its_owner_alone(place, published) ->
 
 @pytest.fixture
 def push(place, tmp_path):
-    """Runs `training/push_to_hub.py` in a fresh process; gives the finished process."""
+    """Runs `hier-nmt push` in a fresh process; gives the finished process."""
 
     def start(*arguments: str, token: str | None = None, wait: bool = True):
         script = str(TRAINING / "push_to_hub.py")

@@ -61,7 +61,7 @@ def test_every_recipe_with_results_has_a_card() -> None:
 def test_the_card_is_what_is_generated(name: str) -> None:
     texts = CardTexts.load(CARDS / f"{name}.yaml")
     card = model_card(CHECKPOINT if name == SHIPPED else None, texts, [], CARDS / "template.md", recipes=ROOT)
-    assert str(card) == written(name), f"run python training/make_model_card.py model_cards/{name}.yaml"
+    assert str(card) == written(name), f"run hier-nmt card model_cards/{name}.yaml --output model_cards/{name}.md"
     if name == SHIPPED:
         assert (CHECKPOINT / "README.md").read_text(encoding="utf-8") == written(name)
 

@@ -88,6 +88,15 @@ def test_wheel_holds_every_module_the_type_marker_and_the_licence(repository: Pa
     assert any(name.endswith("/licenses/LICENSE") for name in wheel_names)
 
 
+def test_wheel_holds_what_the_commands_bring_along(repository: Path, wheel_names: list[str]) -> None:
+    recipes = [
+        path.relative_to(repository / "training") for path in (repository / "training" / "recipes").rglob("*.yaml")
+    ]
+    assert recipes
+    for name in (*map(Path.as_posix, recipes), "card_template.md", "sample_document.en.txt", "demo.en.txt"):
+        assert f"hier_nmt/resources/{name}" in wheel_names
+
+
 def test_wheel_installs_nothing_beside_the_package(
     setup_cfg: configparser.ConfigParser, wheel_names: list[str]
 ) -> None:

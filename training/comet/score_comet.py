@@ -4,7 +4,7 @@
 
 COMET needs an older Transformers than hier_nmt, so this file imports nothing of the package:
 
-    python training/compare_outputs.py dev.jsonl --languages en fr --system base=... --export runs/segments.jsonl
+    hier-nmt compare dev.jsonl --languages en fr --system base=... --export runs/segments.jsonl
     python -m venv .venv-comet && .venv-comet/bin/pip install -r training/comet/requirements.txt
     .venv-comet/bin/python training/comet/score_comet.py runs/segments.jsonl --output runs/comet.json
 

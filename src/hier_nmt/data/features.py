@@ -107,7 +107,7 @@ def closing_tokens(tokenizer: PreTrainedTokenizerBase) -> ClosingTokens:
     ids = [getattr(tokenizer, name, None) for name in names]
     missing = [name for name, token_id in zip(names, ids, strict=True) if token_id is None]
     if missing:
-        raise ValueError(f"the tokenizer has no {', '.join(missing)} (was it made by training/train_tokenizer.py?)")
+        raise ValueError(f"the tokenizer has no {', '.join(missing)} (was it made by `hier-nmt tokenizer`?)")
     return ClosingTokens(*(int(token_id) for token_id in ids if token_id is not None))
 
 

@@ -121,9 +121,7 @@ def load_tokenizers(directory: str | Path) -> tuple[PreTrainedTokenizerBase, Pre
     """
     directory = Path(directory)
     if not (directory / "tokenizer.json").is_file():
-        raise FileNotFoundError(
-            f"no tokenizer in {directory}: tokenizer.json is missing (see training/train_tokenizer.py)"
-        )
+        raise FileNotFoundError(f"no tokenizer in {directory}: tokenizer.json is missing (see `hier-nmt tokenizer`)")
     source = AutoTokenizer.from_pretrained(directory)
     target_directory = directory / TARGET_TOKENIZER_FOLDER
     target = AutoTokenizer.from_pretrained(target_directory) if target_directory.is_dir() else source

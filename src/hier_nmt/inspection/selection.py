@@ -52,7 +52,7 @@ class AnnotatedDocument(NamedTuple):
 
 
 def read_annotated_documents(path: str | Path) -> Iterator[AnnotatedDocument]:
-    """The English-French documents of a file that `training/make_discourse_corpus.py` wrote.
+    """The English-French documents of a file that `hier-nmt corpus make-discourse` wrote.
 
     Raises:
         ValueError: a line that is no annotated document, with file and line; a file without a document.

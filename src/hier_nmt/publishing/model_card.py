@@ -30,7 +30,7 @@ class Evaluation:
     Attributes:
         model: name of the model, for the table.
         corpus: name of the corpus.
-        content: what `training/evaluate.py` or `training/evaluate_contrastive.py` wrote.
+        content: what `hier-nmt evaluate` or `hier-nmt contrastive` wrote.
     """
 
     model: str

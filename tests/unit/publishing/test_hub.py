@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 import pytest
 import torch
+from command_line import run_command
 from huggingface_hub import ModelCard
 from published_models import first_of, two_vocabularies, write_checkpoint
 from safetensors.torch import load_file, save_file
-from training_scripts import run, script
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 from word_translation import word_tokenizer
 
@@ -84,13 +84,13 @@ def test_missing_weights_are_named(checkpoint, tmp_path) -> None:
 
 
 def test_the_script_writes_a_repository_to_look_at(repository, monkeypatch, checkpoint, tmp_path, capsys) -> None:
-    module, folder = script(repository, "push_to_hub"), tmp_path / "repository"
-    assert run(module, monkeypatch, checkpoint, "somebody/model", "--write-only", folder) == 0
+    folder = tmp_path / "repository"
+    assert run_command("push", checkpoint, "somebody/model", "--write-only", folder) == 0
     assert capsys.readouterr().out.strip() == str(folder)
     assert (folder / "model.safetensors").is_file()
 
 
 def test_the_script_names_a_checkpoint_without_tokenizer(repository, monkeypatch, checkpoint, capsys) -> None:
     (checkpoint / "tokenizer.json").unlink()
-    assert run(script(repository, "push_to_hub"), monkeypatch, checkpoint, "somebody/model") == 1
+    assert run_command("push", checkpoint, "somebody/model") == 1
     assert f"error: no tokenizer in {checkpoint}" in capsys.readouterr().err

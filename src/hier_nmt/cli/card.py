@@ -1,0 +1,41 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Generates the card of a model from its training summary and the results of `hier-nmt evaluate` and `contrastive`.
+
+hier-nmt card model_cards/hier-nmt-en-fr.yaml --model checkpoints/hier-nmt-en-fr \
+    --evaluation hier-nmt-en-fr:dev:runs/dev/scores.json --output model_cards/hier-nmt-en-fr.md
+hier-nmt card model_cards/europarl-sentence.yaml --output model_cards/europarl-sentence.md
+
+Without --model the network is that of the recipe which the YAML file names, and results and figures of the training are
+those in the file: what is not there is unknown.
+"""
+
+import argparse
+from pathlib import Path
+
+from ..publishing.hub import CARD_FILE
+from ..publishing.model_card import CardTexts, Evaluation, model_card, write_model_card
+from .resources import CARD_TEMPLATE
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the options of the command."""
+    parser.add_argument("texts", type=Path, help="YAML file with the keys of hier_nmt.publishing.model_card.CardTexts")
+    parser.add_argument("--model", type=Path, help=f"checkpoint directory, which gets a {CARD_FILE}")
+    parser.add_argument("--evaluation", action="append", default=[], metavar="MODEL:CORPUS:PATH", help="a scores.json")
+    parser.add_argument("--template", type=Path, default=CARD_TEMPLATE)
+    parser.add_argument("--recipes", type=Path, default=Path(), help="where the paths of recipes begin (default: here)")
+    parser.add_argument("--output", type=Path, help="write the card here")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Writes the card."""
+    if options.model is None and options.output is None:
+        raise ValueError("give --model, --output or both")
+    texts = CardTexts.load(options.texts)
+    evaluations = [Evaluation.load(argument) for argument in options.evaluation]
+    card = model_card(options.model, texts, evaluations, options.template, recipes=options.recipes)
+    for path in (options.model and options.model / CARD_FILE, options.output):
+        if path is not None:
+            write_model_card(card, path)
+            print(path)

@@ -1,0 +1,150 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Translates a parallel corpus with one or more strategies and prints BLEU, chrF, TER and document BLEU.
+
+hier-nmt evaluate checkpoints/hier-nmt-en-fr dev.jsonl --strategy current prefix --output-dir runs/dev
+
+The translations lie in the output directory as they are made; the same command goes on where it was interrupted.
+"""
+
+import argparse
+import itertools
+import logging
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import AutoModelForSeq2SeqLM
+
+from ..data.corpora import FORMATS, read_documents
+from ..data.documents import ParallelDocument
+from ..data.text_files import write_text
+from ..data.tokenization import load_tokenizers
+from ..evaluation.metrics import ScoreReport, score_documents, score_json, score_table
+from ..evaluation.teacher_forcing import force_documents, forced_report
+from ..jobs.translate import translate_documents
+from ..jobs.translate_files import check_device
+from ..translation.decoding_report import DecodingStatistics
+from ..translation.document_translation import STRATEGIES
+from .resources import settings_of
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the options of the command."""
+    parser.add_argument("model", help="checkpoint directory")
+    parser.add_argument("corpus", nargs="+", help="corpus files; for moses source and target files in turn")
+    parser.add_argument("--format", choices=FORMATS, default="json-lines")
+    parser.add_argument("--source-language", help="default: the model's")
+    parser.add_argument("--target-language", help="default: the model's")
+    parser.add_argument("--skip-bad", action="store_true", help="leave out broken documents instead of stopping")
+    parser.add_argument("--limit", type=int, help="only the first so many documents")
+    parser.add_argument("--strategy", nargs="+", choices=STRATEGIES, help="behind the corpus; default: the model's")
+    parser.add_argument("--window-sentences", type=int, help="default: the model's")
+    parser.add_argument("--beams", type=int, default=4, help="1: greedy decoding; default: 4")
+    parser.add_argument("--length-penalty", type=float, default=1.0)
+    parser.add_argument("--batch-size", type=int, default=64)
+    parser.add_argument("--max-batch-tokens", type=int, help="source tokens in a batch, padding counted")
+    parser.add_argument("--output-dir", help="for the translations and scores.json; without it nothing is written")
+    parser.add_argument("--no-ter", action="store_true", help="TER takes long")
+    parser.add_argument(
+        "--teacher-forced",
+        action="store_true",
+        help="also score what the model says word by word while the reference is fed in, which is no translation",
+    )
+    parser.add_argument("--bleu-orders", nargs="+", type=int, default=[], metavar="N", help="also BLEU-N")
+    parser.add_argument(
+        "--plain-typography",
+        action="store_true",
+        help="score with straight quotation marks and apostrophes on both sides",
+    )
+    parser.add_argument("--bf16", action="store_true", help="compute in bfloat16 instead of float32")
+    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+
+
+def read_corpus(options: argparse.Namespace, config: Any) -> list[ParallelDocument]:
+    """The documents to translate."""
+    languages = (options.source_language or config.source_language, options.target_language or config.target_language)
+    if None in languages:
+        raise ValueError("the model names no languages: give --source-language and --target-language")
+    documents = read_documents(options.corpus, options.format, *languages, skip_bad=options.skip_bad)
+    return list(itertools.islice(documents, options.limit))
+
+
+def evaluate(
+    options: argparse.Namespace, model: Any, documents: list[ParallelDocument], strategy: str | None
+) -> tuple[ScoreReport, dict[str, Any]]:
+    """The scores of one strategy, and what happened on the way."""
+    tokenizer, target_tokenizer = load_tokenizers(options.model)
+    statistics = DecodingStatistics()
+    start = time.perf_counter()
+    translations = translate_documents(
+        model,
+        tokenizer,
+        documents,
+        strategy,
+        target_tokenizer=target_tokenizer,
+        window_sentences=options.window_sentences,
+        batch_size=options.batch_size,
+        max_batch_tokens=options.max_batch_tokens,
+        output_file=options.output_dir and Path(options.output_dir) / f"translations.{strategy or 'default'}.jsonl",
+        statistics=statistics,
+        num_beams=options.beams,
+        length_penalty=options.length_penalty,
+    )
+    facts = {"seconds": round(time.perf_counter() - start, 1), "counts": asdict(statistics)}
+    scoring = scoring_options(options, model.config)
+    scoring["decoding"] = [f"beams:{options.beams}", f"length_penalty:{options.length_penalty:g}"]
+    return score_documents(translations, references_of(documents), label=strategy or "default", **scoring), facts
+
+
+def evaluate_forced(
+    options: argparse.Namespace, model: Any, documents: list[ParallelDocument]
+) -> tuple[ScoreReport, dict[str, Any]]:
+    """The scores of what the model says with the reference fed in."""
+    tokenizer, target_tokenizer = load_tokenizers(options.model)
+    start = time.perf_counter()
+    model.eval()
+    forced = force_documents(
+        model, tokenizer, documents, target_tokenizer, batch_size=options.batch_size, progress=True
+    )
+    facts = {"seconds": round(time.perf_counter() - start, 1)}
+    return forced_report(forced, references_of(documents), **scoring_options(options, model.config)), facts
+
+
+def references_of(documents: list[ParallelDocument]) -> list[list[list[str]]]:
+    """For each document its paragraphs of target sentences."""
+    return [[[pair.target for pair in paragraph] for paragraph in document.paragraphs] for document in documents]
+
+
+def scoring_options(options: argparse.Namespace, config: Any) -> dict[str, Any]:
+    """What all scores of this run have in common."""
+    language = options.target_language or config.target_language
+    return {
+        "target_language": language,
+        "with_ter": not options.no_ter,
+        "bleu_orders": options.bleu_orders,
+        "plain_typography": options.plain_typography,
+    }
+
+
+def run(options: argparse.Namespace) -> None:
+    """Translates the corpus, and prints and writes the scores."""
+    logging.basicConfig(level=logging.WARNING, format="%(message)s")
+    check_device(options.device)
+    dtype = torch.bfloat16 if options.bf16 else torch.float32
+    # For the single query of a decoding step PyTorch's fused attention is the slower one on a CPU.
+    attention = "eager" if options.device == "cpu" else None
+    model: Any = AutoModelForSeq2SeqLM.from_pretrained(options.model, dtype=dtype, attn_implementation=attention)
+    model.to(options.device)
+    documents = read_corpus(options, model.config)
+    results = [evaluate(options, model, documents, strategy) for strategy in options.strategy or [None]]
+    if options.teacher_forced:
+        results.append(evaluate_forced(options, model, documents))
+    reports = [report for report, _ in results]
+    print(score_table(reports))
+    if options.output_dir:
+        facts = {report.label: facts for report, facts in results}
+        content = score_json(reports, settings=settings_of(options), decoding=facts)
+        write_text(Path(options.output_dir) / "scores.json", content)

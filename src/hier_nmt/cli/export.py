@@ -1,0 +1,104 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Writes a model as ONNX graphs (encoder, and decoder with cache), also in int8, and compares them with the model.
+
+hier-nmt export checkpoints/hier-nmt-en-fr runs/onnx --int8
+hier-nmt export checkpoints/hier-nmt-en-fr runs/onnx --int8 --compare dev_2011a.jsonl.gz --limit 300
+
+The comparison translates sentences one by one, greedily, on one thread. Needs pip install 'hier_nmt[export]'.
+"""
+
+import argparse
+import itertools
+import logging
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import sacrebleu
+import torch
+from transformers import AutoModelForSeq2SeqLM
+
+from ..data.corpora import read_documents
+from ..data.documents import SentencePair
+from ..data.tokenization import load_tokenizers
+from ..publishing.onnx_export import OnnxTranslator, check_exportable, export_model, quantize_model
+
+Greedy = Callable[[list[int]], list[int]]
+
+
+def eager(model: Any, max_new_tokens: int) -> Greedy:
+    """Greedy decoding with the model itself."""
+
+    def decode(source: list[int]) -> list[int]:
+        options = {"num_beams": 1, "do_sample": False, "max_new_tokens": max_new_tokens}
+        with torch.inference_mode():
+            return model.generate(torch.tensor([source]), **options)[0, 1:].tolist()
+
+    return decode
+
+
+def with_onnx(folder: Path, max_new_tokens: int) -> Greedy:
+    """Greedy decoding with exported graphs."""
+    translator = OnnxTranslator(folder)
+    return lambda source: translator.generate([source], max_new_tokens)[0]
+
+
+def size_of(folder: Path) -> float:
+    """MB of the weights in a checkpoint or of the graphs in a folder."""
+    files = [path for ending in ("*.safetensors", "*.onnx") for path in folder.glob(ending)]
+    return sum(path.stat().st_size for path in files) / 1e6
+
+
+def compare(forms: dict[str, tuple[Greedy, float]], tokenizers: Any, pairs: list[SentencePair]) -> None:
+    """Prints size, speed, BLEU and how many translations are those of the first form."""
+    source_tokenizer, target_tokenizer = tokenizers
+    sources = [
+        [*source_tokenizer(pair.source, add_special_tokens=False)["input_ids"], source_tokenizer.eos_token_id]
+        for pair in pairs
+    ]
+    metric = sacrebleu.BLEU()
+    first: list[str] = []
+    print("| form | MB | sentences a CPU second | BLEU | same as the first |\n|---|---|---|---|---|")
+    for name, (decode, megabytes) in forms.items():
+        decode(sources[0])
+        start = time.process_time()
+        outputs = [decode(source) for source in sources]
+        speed = len(sources) / (time.process_time() - start)
+        texts = [target_tokenizer.decode(ids, skip_special_tokens=True) for ids in outputs]
+        first = first or texts
+        score = metric.corpus_score(texts, [[pair.target for pair in pairs]]).score
+        same = sum(one == other for one, other in zip(texts, first, strict=True))
+        print(f"| {name} | {megabytes:.1f} | {speed:.1f} | {score:.2f} | {same} of {len(texts)} |", flush=True)
+    print(f"\nBLEU: {metric.get_signature()}, {len(pairs)} sentences")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the options of the command."""
+    parser.add_argument("model", type=Path, help="checkpoint directory")
+    parser.add_argument("output", type=Path, help="folder for the graphs; int8 goes to OUTPUT/int8")
+    parser.add_argument("--int8", action="store_true", help="also with matrices in int8")
+    parser.add_argument("--compare", type=Path, metavar="CORPUS", help="JSON lines of documents in both languages")
+    parser.add_argument("--limit", type=int, default=300, help="sentences to compare by, the first of the corpus")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Exports the model and compares the forms."""
+    logging.disable(logging.WARNING)
+    torch.set_num_threads(1)
+    model: Any = AutoModelForSeq2SeqLM.from_pretrained(options.model, dtype=torch.float32)
+    config = model.config
+    check_exportable(config)
+    folders = {"ONNX float32": export_model(model, options.output)}
+    if options.int8:
+        folders["ONNX int8"] = quantize_model(options.output, options.output / "int8")
+    print(*(f"written to {folder} ({size_of(folder):.1f} MB)" for folder in folders.values()), sep="\n")
+    if options.compare:
+        languages = (config.source_language, config.target_language)
+        documents = read_documents([options.compare], "json-lines", *languages)
+        pairs = (pair for item in documents for group in item.paragraphs for pair in group)
+        limit = config.max_target_tokens
+        forms = {"PyTorch float32": (eager(model, limit), 4 * model.num_parameters() / 1e6)}
+        forms |= {name: (with_onnx(folder, limit), size_of(folder)) for name, folder in folders.items()}
+        compare(forms, load_tokenizers(options.model), list(itertools.islice(pairs, options.limit)))

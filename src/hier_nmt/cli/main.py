@@ -1,0 +1,150 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Document-level machine translation: translates documents, trains and measures models, publishes them."""
+
+import argparse
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from types import ModuleType
+from typing import Any, NamedTuple
+
+from .. import __version__
+
+# What a command may raise for an input at fault; its message is for the user. Anything else is a fault of ours.
+INPUT_ERRORS = (ImportError, OSError, ValueError)
+
+
+class Command(NamedTuple):
+    """A command: the module of this folder that has its `add_arguments` and `run`, and a line about it."""
+
+    module: str
+    help: str
+
+
+COMMANDS: dict[str, Command | dict[str, Command]] = {
+    "translate": Command("translate", "translate a file: text, HTML, Markdown, subtitles, XLIFF, TMX and others"),
+    "train": Command("train", "train the model of a recipe, or go on with it"),
+    "evaluate": Command("evaluate", "translate a parallel corpus and score it: BLEU, chrF, TER, document BLEU"),
+    "contrastive": Command("contrastive", "score a model on a contrastive set"),
+    "compare": Command("compare", "test whether translations differ: paired bootstrap or randomisation"),
+    "corpus": {
+        "describe": Command("describe_corpus", "what a corpus is like and what a cleaning would leave out"),
+        "make-discourse": Command("make_discourse_corpus", "make the corpus whose sentences need their context"),
+        "make-pronouns": Command("make_pronoun_set", "make a contrastive set of pronouns from a corpus"),
+        "split": Command("split_pairs", "split tab-separated pairs into training, dev and test"),
+    },
+    "tokenizer": Command("train_tokenizer", "train a tokenizer on a corpus"),
+    "plot": Command("plot_attention", "show what a model reads while it translates"),
+    "selection": Command("measure_selection", "measure how often the deciding sentence is selected"),
+    "push": Command("push", "upload a checkpoint with its code to the Hub"),
+    "export": Command("export", "export a model to ONNX"),
+    "card": Command("card", "write the model card of a checkpoint"),
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs a command line.
+
+    Args:
+        arguments: of the command line, without the program's name; default: those of the process.
+
+    Returns:
+        0; 1 if the input is at fault, which is said on standard error; 130 if it was interrupted.
+
+    Raises:
+        SystemExit: by argparse, with 2 for options that do not exist and 0 after `--help`.
+    """
+    arguments = sys.argv[1:] if arguments is None else [str(argument) for argument in arguments]
+    options = parse(arguments)
+    try:
+        return options.run(options) or 0
+    except BrokenPipeError:
+        # Whoever read the output has gone, and Python must not try again to write the rest at the end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except options.input_errors as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print(options.interrupted, file=sys.stderr)
+        return 130
+
+
+def parse(arguments: Sequence[str]) -> argparse.Namespace:
+    """The options of a command line, with `run`, the function of its command."""
+    parser = make_parser(arguments)
+    options, unknown = parser.parse_known_args(arguments)
+    if unknown and not options.takes_overrides:
+        parser.error(f"unrecognized arguments: {' '.join(unknown)}")
+    options.overrides = unknown
+    return options
+
+
+def make_parser(arguments: Sequence[str] | None = None) -> argparse.ArgumentParser:
+    """The parser, with the options of the command that the arguments name; of all commands without arguments.
+
+    The others' modules are not imported.
+    """
+    parser = argparse.ArgumentParser(
+        prog="hier-nmt",
+        description=__doc__,
+        epilog="hier-nmt COMMAND --help has its options and an example.",
+    )
+    parser.add_argument("--version", action="version", version=f"hier-nmt {__version__}")
+    _add_completion(parser)
+    _add_commands(parser, COMMANDS, arguments)
+    return parser
+
+
+def _add_commands(parser: argparse.ArgumentParser, commands: Any, arguments: Sequence[str] | None) -> None:
+    group = parser.add_subparsers(required=True, metavar="COMMAND")
+    for name, command in commands.items():
+        is_named = arguments is None or list(arguments[:1]) == [name]
+        if isinstance(command, dict):
+            nested = group.add_parser(name, help=", ".join(command))
+            _add_commands(nested, command, arguments if arguments is None else arguments[1:] if is_named else ["-"])
+            continue
+        module = importlib.import_module(f".{command.module}", __package__) if is_named else None
+        of_command = group.add_parser(
+            name,
+            help=command.help,
+            description=None if module is None else module.__doc__,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+        if module is not None:
+            _complete(of_command, module)
+
+
+def _complete(parser: argparse.ArgumentParser, module: ModuleType) -> None:
+    module.add_arguments(parser)
+    parser.set_defaults(
+        run=module.run,
+        input_errors=getattr(module, "INPUT_ERRORS", INPUT_ERRORS),
+        interrupted=getattr(module, "INTERRUPTED", "interrupted"),
+        takes_overrides=getattr(module, "TAKES_OVERRIDES", False),
+    )
+
+
+def _add_completion(parser: argparse.ArgumentParser) -> None:
+    """Adds `--print-completion SHELL`."""
+
+    class PrintCompletion(argparse.Action):
+        def __call__(
+            self, parser: argparse.ArgumentParser, namespace: Any, values: Any, option_string: Any = None
+        ) -> None:
+            try:
+                import shtab
+            except ImportError:
+                parser.error("--print-completion needs shtab: pip install 'hier_nmt[completion]'")
+            print(shtab.complete(make_parser(), values))
+            parser.exit()
+
+    parser.add_argument(
+        "--print-completion",
+        action=PrintCompletion,
+        metavar="SHELL",
+        help="print completions for bash, zsh or tcsh",
+    )

@@ -1,0 +1,62 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Says how often a model with conditional or hierarchical attention selects the sentence that decides an ambiguous one.
+
+hier-nmt selection runs/model runs/discourse/test.jsonl --plot selection.png
+
+The documents are those of the controlled corpus (`hier-nmt corpus make-discourse`). Recall is the share of ambiguous
+sentences for some token of which some head of the last layer selects the deciding sentence; the control is the same for
+the other sentences before. `word` is the same for nothing but the token that writes the first word in which the
+translation differs from the wrong one. Preference is how many times as often the deciding sentence is selected as one
+of the others, in all heads and by all tokens. The decoder reads the given translations.
+"""
+
+import argparse
+import json
+from pathlib import Path
+
+from tqdm.auto import tqdm
+from transformers import AutoModelForSeq2SeqLM
+
+from ..data.text_files import check_writable, write_text
+from ..data.tokenization import load_tokenizers
+from ..inspection.figures import check_figure_name
+from ..inspection.selection import measure_selection, read_annotated_documents
+from ..inspection.selection_plots import plot_selection
+from ..translation.translation_vocabulary import TranslationVocabulary
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the options of the command."""
+    parser.add_argument("model", help="directory of a model")
+    parser.add_argument("documents", type=Path, help="annotated documents, JSON lines")
+    parser.add_argument("--output", type=Path, help="the figures as JSON")
+    parser.add_argument("--plot", type=Path, help="where the selections fall, .png or .svg")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Measures, prints, writes and plots."""
+    for path in filter(None, (options.output, options.plot)):
+        check_writable(path)
+    if options.plot:
+        check_figure_name(options.plot)
+    model = AutoModelForSeq2SeqLM.from_pretrained(options.model).eval()
+    vocabulary = TranslationVocabulary(*load_tokenizers(options.model))
+    documents = list(read_annotated_documents(options.documents))
+    if not any(document.ambiguities for document in documents):
+        raise ValueError(f"{options.documents}: there is no ambiguous sentence in it")
+    reports = measure_selection(model, vocabulary, tqdm(documents, unit=" documents"))
+    header = "| slot | distance | recall | control | word: recall | control | preference | n |"
+    print(f"{header}\n{'|---' * header.count(' | ')}|---|")
+    for slot, report in reports.items():
+        for row in report.rows():
+            shares = [row[name] for name in ("recall", "control", "recall_by_word", "control_by_word")]
+            cells = ["-" if share is None else f"{share:.1f}" for share in shares]
+            cells.append("-" if row["preference"] is None else f"{row['preference']:.2f}")
+            print(f"| {slot} | {row['distance']} | {' | '.join(cells)} | {row['count']} |")
+    if options.output:
+        values = {slot: {"rows": report.rows(), "offsets": report.offsets} for slot, report in reports.items()}
+        write_text(options.output, json.dumps({"model": options.model, **values}, indent=2) + "\n")
+    if options.plot:
+        offsets = {slot: report.offsets for slot, report in reports.items()}
+        plot_selection(options.plot, Path(options.model).name, offsets)

@@ -1,0 +1,204 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Translates a file of text or documents, and writes the same kind of file: everything in it but the text stays.
+
+hier-nmt translate --model checkpoints/hier-nmt-en-fr my.txt --output my.fr.txt
+hier-nmt translate --model checkpoints/hier-nmt-en-fr film.en.srt
+cat my.txt | hier-nmt translate --model checkpoints/hier-nmt-en-fr -
+
+Plain text, HTML, Markdown, JSON lines, Moses, .heads, an id column, IWSLT, SubRip, TMX, XLIFF, WMT XML, OPUS XML. Plain
+text is printed, and only written where --output names a file; what comes through a pipe goes to standard output. An
+interrupted run that writes a file is continued by the same command.
+"""
+
+import argparse
+import logging
+import shutil
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from ..data.corpus_files import STANDARD_INPUT, is_pipe
+from ..data.formats.document_file import DocumentFile
+from ..data.formats.registry import FILE_CLASSES, format_of, read_document_file, write_document_file
+from ..data.formats.wrapped_text import WrappedTextFile
+from ..data.text_files import check_writable, escape_unknown_characters, locked, read_text, write_bytes
+from ..jobs.translate_files import (
+    TranslatedSentence,
+    check_device,
+    languages_of,
+    load_config,
+    load_pipeline,
+    output_path,
+    printed_lines,
+    translate_file,
+)
+from ..jobs.translate_pages import MARKUP_FORMATS, Page, markup_format_of, read_page, translate_page
+from ..text.text_segmentation import segment_text, sentences_by_paragraph
+from ..translation.decoding_report import DecodingStatistics
+from ..translation.document_translation import STRATEGIES
+from .resources import SAMPLE_DOCUMENT, model_or_shipped
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the options of the command."""
+    parser.add_argument(
+        "file", nargs="?", type=Path, default=SAMPLE_DOCUMENT, help="- for standard input; default: the sample document"
+    )
+    parser.add_argument("--model", help="checkpoint directory or name on the Hub; default in a clone: the shipped one")
+    parser.add_argument("--output", type=Path, help="default: printed if plain text, else named by the target language")
+    parser.add_argument(
+        "--format",
+        choices=[*FILE_CLASSES, *MARKUP_FORMATS],
+        help="default: by the name of the file and what it begins with",
+    )
+    parser.add_argument(
+        "--join-lines", action="store_true", help="of plain text that is broken at some width: lines up to a blank one"
+    )
+    parser.add_argument(
+        "--print",
+        choices=["pairs", "columns", "translation"],
+        dest="form",
+        help="default: pairs, of plain text in a file; the translation of what comes through a pipe",
+    )
+    parser.add_argument("--context", metavar="FILE", help="text before each document: read, but not translated")
+    parser.add_argument("--strategy", choices=STRATEGIES, help="default: what suits the model's windows")
+    parser.add_argument("--anew", action="store_true", help="translate also what has a translation in the file")
+    parser.add_argument("--beams", type=_positive, default=4)
+    parser.add_argument("--batch-size", type=_positive, default=32, help="windows decoded at the same time")
+    parser.add_argument("--source-language", help="ISO 639 code; default: the model's")
+    parser.add_argument("--target-language", help="ISO 639 code; default: the model's")
+    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+
+
+def _positive(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
+    return int(text)
+
+
+@dataclass(frozen=True)
+class _Task:
+    """What is to be done, found out before the model is loaded."""
+
+    document: DocumentFile | Page
+    languages: tuple[str, str]
+    context: list[list[str]]
+    output: Path | None
+    form: str | None
+
+
+def _task(options: argparse.Namespace) -> _Task:
+    """What the options ask for; errors of theirs and of the files that they name are raised here."""
+    kind = options.format or markup_format_of(options.file) or format_of(options.file)
+    if options.join_lines and kind != "text":
+        raise ValueError(f"--join-lines is for plain text, and {options.file} is {kind}")
+    check_device(options.device)
+    languages = languages_of(load_config(options.model), options.source_language, options.target_language)
+    comes_through_pipe = is_pipe(options.file)
+    output = options.output
+    if output is None and kind != "text" and not comes_through_pipe:
+        output = output_path(options.file, *languages)
+    if output is not None:
+        check_writable(output)
+    default_form = "pairs" if kind == "text" and not comes_through_pipe else None
+    if comes_through_pipe and output is None:
+        default_form = "translation"
+    context = "" if options.context is None else read_text(options.context)
+    document: DocumentFile | Page
+    if kind in MARKUP_FORMATS:
+        document = read_page(options.file, kind, *languages)
+    elif options.join_lines:
+        document = WrappedTextFile.read(options.file, *languages)
+    else:
+        document = read_document_file(options.file, *languages, kind)
+    return _Task(
+        document,
+        languages,
+        sentences_by_paragraph(segment_text(context, languages[0])),
+        output,
+        options.form or default_form,
+    )
+
+
+def translate(options: argparse.Namespace) -> list[TranslatedSentence]:
+    """Translates the file, writes or prints it, and gives its sentences."""
+    task = _task(options)
+    with nullcontext() if task.output is None else locked(task.output):
+        content, sentences = _translated(task, options)
+        if task.output is not None:
+            if isinstance(task.document, DocumentFile):
+                write_document_file(task.output, task.document, content)
+            else:
+                write_bytes(task.output, content)
+            _partial(task.output).unlink(missing_ok=True)
+            print(f"written to {task.output}", file=sys.stderr)
+    _print(content, sentences, task.form)
+    return sentences
+
+
+def _partial(output: Path) -> Path:
+    """Where the finished parts stand until everything is finished."""
+    return output.with_name(f"{output.name}.partial.jsonl")
+
+
+def _translated(task: _Task, options: argparse.Namespace) -> tuple[bytes, list[TranslatedSentence]]:
+    """The content of the translated file, and its sentences; what was left as it was is told."""
+    pipe = load_pipeline(options.model, options.device)
+    statistics = DecodingStatistics()
+    how: dict[str, Any] = {
+        "statistics": statistics,
+        "source_language": task.languages[0],
+        "target_language": task.languages[1],
+        "context": task.context,
+        "output_file": None if task.output is None else _partial(task.output),
+        "target_tokenizer": pipe.target_tokenizer,
+        "strategy": options.strategy,
+        "batch_size": options.batch_size,
+        "num_beams": options.beams,
+        "progress": sys.stderr.isatty(),
+    }
+    if isinstance(task.document, Page):
+        content, sentences, left_out = translate_page(pipe.model, pipe.tokenizer, task.document, **how)
+        for name, count in left_out.items():
+            print(f"the text in {count} <{name}> was left as it is", file=sys.stderr)
+    else:
+        found = translate_file(pipe.model, pipe.tokenizer, task.document, anew=options.anew, **how)
+        if found.num_kept:
+            print(f"translations kept as they are: {found.num_kept} (--anew makes others)", file=sys.stderr)
+        content, sentences = task.document.translated(found.translations), found.sentences
+    for line in statistics.protection():
+        print(line, file=sys.stderr)
+    return content, sentences
+
+
+def _print(content: bytes, sentences: Sequence[TranslatedSentence], form: str | None) -> None:
+    if form == "translation":
+        # As it would be in a file, whatever the encoding of the terminal.
+        sys.stdout.flush()
+        sys.stdout.buffer.write(content)
+        sys.stdout.buffer.flush()
+    elif form is not None:
+        width = shutil.get_terminal_size((120, 24)).columns
+        print("\n".join(printed_lines(sentences, form, width)), flush=True)
+
+
+INTERRUPTED = "interrupted; with --output the same command goes on with what is left"
+
+
+def run(options: argparse.Namespace) -> None:
+    """Translates the file, and says how long it took."""
+    logging.basicConfig(level=logging.WARNING, format="%(message)s")
+    escape_unknown_characters()
+    if options.file == Path("-"):
+        options.file = STANDARD_INPUT
+    options.model = model_or_shipped(options.model)
+    start = time.perf_counter()
+    sentences = translate(options)
+    print(f"{len(sentences)} sentences in {time.perf_counter() - start:.0f} seconds", file=sys.stderr)
