@@ -34,10 +34,10 @@ from hier_nmt.attention.sentence_encoder import SentenceEncoder
 from hier_nmt.configuration.configuration_hier_nmt import HierNMTConfig
 from hier_nmt.kernels.compiled import compiler, use_compiled_attention
 from hier_nmt.models.hier_nmt.transformer_layers import ENCODER_SELF_ATTENTION_CLASSES
-from hier_nmt.ops.compiled_form import install_compiled_form
+from hier_nmt.ops.backends import register_compiled_backend
+from hier_nmt.ops.block_plan import index_sentences
 from hier_nmt.ops.document_structure import Sentences
 from hier_nmt.ops.selected_attention import attend_selected_sentences
-from hier_nmt.ops.sentence_blocks import find_words
 from hier_nmt.ops.sentence_selection import select_by_relevance
 from hier_nmt.ops.sentence_tree import traverse_tree
 
@@ -242,7 +242,7 @@ class SelectingLayer(nn.Module):
         self.sentences = Sentences.from_ids(numbers_of_sentences(lengths))
         numbers = self.sentences.sentence_ids
         # As in a model, where it is made once for all layers.
-        self.plan = SelectionPlan(numbers, numbers, words=find_words(numbers))
+        self.plan = SelectionPlan(numbers, numbers, spans=index_sentences(numbers))
         self.sentence_encoder = SentenceEncoder(config)
         self.attention = ENCODER_SELF_ATTENTION_CLASSES[attention](config, NUM_HEADS, HEAD_DIM, 0)
 
@@ -377,7 +377,7 @@ def run_in_form(is_compiled: bool, run: Callable[[], torch.Tensor]) -> torch.Ten
     if is_compiled:
         use_compiled_attention()
     else:
-        install_compiled_form(None)
+        register_compiled_backend(None)
     return run()
 
 

@@ -26,8 +26,8 @@ from transformers.modeling_outputs import Seq2SeqLMOutput
 
 from hier_nmt import DocumentTranslationPipeline, HierNMTConfig, HierNMTForConditionalGeneration
 from hier_nmt.configuration.configuration_hier_nmt import PRESETS
-from hier_nmt.text.document_windows import join_window
-from hier_nmt.text.text_segmentation import segment_text, sentences_by_paragraph
+from hier_nmt.text.segmentation import segment_text, sentences_by_paragraph
+from hier_nmt.text.windows import join_window
 
 SEPARATOR = 4
 VOCABULARY = 16000

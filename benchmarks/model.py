@@ -161,7 +161,7 @@ def systems_of(case: Case) -> list[str]:
 
 
 def random_tokens(lengths: Sequence[int]) -> torch.Tensor:
-    """Words [1, S] of sentences of these lengths, each closed by a separator."""
+    """Tokens [1, S] of sentences of these lengths, each closed by a separator."""
     tokens = torch.randint(FIRST_WORD, VOCABULARY, (1, sum(lengths)))
     tokens[0, torch.tensor(lengths).cumsum(0) - 1] = SEPARATOR
     return tokens

@@ -21,9 +21,9 @@ class Source(NamedTuple):
 
 
 def attend_tokens(
-    config: Any, weights: Weights, name: str, num_heads: int, queries: Vectors, keys: Vectors, may_look: Any
+    config: Any, weights: Weights, name: str, num_heads: int, queries: Vectors, keys: Vectors, attend_mask: Any
 ) -> Vectors:
-    """What attention of that name gives each query, [D]; `may_look(query, key, head)` says which keys it reads."""
+    """What attention of that name gives each query, [D]; `attend_mask(query, key, head)` says which keys it reads."""
     width = config.d_model // num_heads
     projected = {
         part: [linear(weights, f"{name}.{part}_proj", state) for state in states]
@@ -33,7 +33,7 @@ def attend_tokens(
     for position, query in enumerate(projected["q"]):
         heads = []
         for head in range(num_heads):
-            seen = [index for index in range(len(keys)) if may_look(position, index, head)]
+            seen = [index for index in range(len(keys)) if attend_mask(position, index, head)]
             parts = [
                 [independent_model.head_part(projected[part][index], head, width) for index in seen] for part in "kv"
             ]
@@ -44,12 +44,12 @@ def attend_tokens(
 
 
 def tokens_and_summaries(
-    config: Any, weights: Weights, name: str, num_heads: int, states: Vectors, summaries: Vectors, may_look: Any
+    config: Any, weights: Weights, name: str, num_heads: int, states: Vectors, summaries: Vectors, attend_mask: Any
 ) -> Vectors:
     """LayerNorm(x + self-attention(x) + attention(x to the summaries)), a vector [D] per token (section III.3)."""
 
     def block(inputs: Vectors) -> Vectors:
-        own = attend_tokens(config, weights, f"{name}.self_attn", num_heads, inputs, inputs, may_look)
+        own = attend_tokens(config, weights, f"{name}.self_attn", num_heads, inputs, inputs, attend_mask)
         width = config.d_model // num_heads
         context = attend_encodings(weights, f"{name}.context_attn", num_heads, width, inputs, summaries)
         return [first + second for first, second in zip(own, context, strict=True)]
@@ -66,11 +66,13 @@ def run_encoder(config: Any, weights: Weights, token_ids: Sequence[int]) -> Sour
     """The source with its summaries."""
     states = embed(config, weights, "model.encoder", token_ids)
     summaries = independent_model.summaries(weights, "model.encoder.sentence_encoder", states)
-    may_look = pattern(config, config.encoder_self_attention, len(token_ids), is_causal=False)
+    attend_mask = pattern(config, config.encoder_self_attention, len(token_ids), is_causal=False)
     for index in range(config.encoder_layers):
         name = f"model.encoder.layers.{index}"
         heads = config.encoder_attention_heads
-        states = tokens_and_summaries(config, weights, f"{name}.attention", heads, states, summaries, may_look(index))
+        states = tokens_and_summaries(
+            config, weights, f"{name}.attention", heads, states, summaries, attend_mask(index)
+        )
         states = independent_model.feed_forward(config, weights, name, states)
     return Source(independent_model.final_norm(config, weights, "model.encoder", states), summaries)
 
@@ -79,11 +81,11 @@ def run_decoder(config: Any, weights: Weights, token_ids: Sequence[int], source:
     """The decoder's output, a vector [D] for each of T tokens."""
     states = embed(config, weights, "model.decoder", token_ids)
     heads = config.decoder_attention_heads
-    may_look = pattern(config, config.decoder_self_attention, len(token_ids), is_causal=True)
+    attend_mask = pattern(config, config.decoder_self_attention, len(token_ids), is_causal=True)
     for index in range(config.decoder_layers):
         name = f"model.decoder.layers.{index}"
         states = tokens_and_summaries(
-            config, weights, f"{name}.attention", heads, states, source.summaries, may_look(index)
+            config, weights, f"{name}.attention", heads, states, source.summaries, attend_mask(index)
         )
 
         def cross(inputs: Vectors, name: str = name) -> Vectors:

@@ -9,7 +9,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from hier_nmt.ops.workspace import release_workspaces
+from hier_nmt.ops.buffer_pool import release_thread_buffers
 
 BYTES_OF_A_NUMBER = 4
 
@@ -25,7 +25,7 @@ class LargestTensor(TorchDispatchMode):
 
     def __init__(self) -> None:
         super().__init__()
-        release_workspaces()
+        release_thread_buffers()
         self.numbers = 0
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:

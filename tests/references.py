@@ -40,14 +40,14 @@ def context_discounted_cross_entropy_reference(
 
 
 def attention_reference(
-    query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, may_look: torch.Tensor, scaling: float
+    query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attend_mask: torch.Tensor, scaling: float
 ) -> torch.Tensor:
     """Masked attention, query by query (Vaswani et al. 2017, section 3.2.1): outputs [B, H, Q, E].
 
     Args:
         query: [B, H, Q, E].
         key, value: [B, H, K, E].
-        may_look: boolean [B, Q, K]; a query that may look at nothing gets zeros.
+        attend_mask: boolean [B, Q, K]; a query that may look at nothing gets zeros.
         scaling: factor on the logits.
     """
     output = torch.zeros_like(query)
@@ -55,7 +55,7 @@ def attention_reference(
     for row in range(batch_size):
         for head in range(num_heads):
             for position in range(num_queries):
-                seen = [index for index, visible in enumerate(may_look[row, position].tolist()) if visible]
+                seen = [index for index, visible in enumerate(attend_mask[row, position].tolist()) if visible]
                 if not seen:
                     continue
                 logits = [scaling * (query[row, head, position] * key[row, head, index]).sum() for index in seen]
@@ -73,19 +73,19 @@ def may_look_reference(
 
     Args:
         scope: `document` or `sentence`.
-        query_ids: sentence numbers of the queries [B, Q]; in cross-attention, of the sentences they write.
-        key_ids: sentence numbers of the keys [B, K], 0 on padding.
+        query_ids: sentence ids of the queries [B, Q]; in cross-attention, of the sentences they write.
+        key_ids: sentence ids of the keys [B, K], 0 on padding.
         is_causal: the queries are the last Q keys, and none may look at a later one.
     """
-    may_look = torch.zeros(*query_ids.shape, key_ids.shape[1], dtype=torch.bool)
+    attend_mask = torch.zeros(*query_ids.shape, key_ids.shape[1], dtype=torch.bool)
     num_earlier = key_ids.shape[1] - query_ids.shape[1] if is_causal else 0
     for row in range(query_ids.shape[0]):
         for query, query_id in enumerate(query_ids[row].tolist()):
             for key, key_id in enumerate(key_ids[row].tolist()):
                 is_later = is_causal and key > query + num_earlier
                 in_scope = scope == "document" or query_id == key_id
-                may_look[row, query, key] = key_id > 0 and in_scope and not is_later
-    return may_look
+                attend_mask[row, query, key] = key_id > 0 and in_scope and not is_later
+    return attend_mask
 
 
 def source2token_reference(

@@ -8,9 +8,9 @@ from typing import Any
 
 from word_translation import WordTranslator
 
-from hier_nmt.text.kept_text import STAND_INS
 from hier_nmt.text.protected_spans import protected_texts
-from hier_nmt.text.text_segmentation import segment_text
+from hier_nmt.text.segmentation import segment_text
+from hier_nmt.text.untranslatable import STAND_INS
 from hier_nmt.translation.pipeline_document_translation import DocumentTranslationPipeline
 
 

@@ -25,7 +25,7 @@ from transformers import AutoModelForSeq2SeqLM, pipeline
 from hier_nmt import HANForConditionalGeneration
 from hier_nmt.data.tokenization import encode_sentences, load_tokenizers
 from hier_nmt.data.word_vectors import read_vectors
-from hier_nmt.text.document_windows import join_window
+from hier_nmt.text.windows import join_window
 
 WORDS = {"house": "maison", "red": "rouge", "bird": "oiseau", "tree": "arbre", "green": "vert", "7": "7", "24": "24"}
 MAX_STEPS = 260

@@ -102,12 +102,12 @@ def check_popular_sentence(device: PretendedDevice) -> None:
 def check_copies(device: PretendedDevice) -> None:
     """Copies from memory that is not pinned are waited for, unless the device is known to have read it."""
     with device:
-        processor.sent(torch.arange(3), torch.device(NAME))
+        processor.copy_to_device(torch.arange(3), torch.device(NAME))
     assert len(device.waits) == 1
     # What follows counts the waits for CUDA.
     processor.DEVICES_THAT_READ_FIRST = (NAME,)
     with device:
-        processor.sent(torch.arange(3), torch.device(NAME))
+        processor.copy_to_device(torch.arange(3), torch.device(NAME))
     assert len(device.waits) == 1
 
 

@@ -15,10 +15,10 @@ from transformers.masking_utils import create_bidirectional_mask, create_causal_
 
 from ..configuration.configuration_hier_nmt import HierNMTConfig
 from ..configuration.library_internals import configured_attention, named_cache
+from ..ops.block_plan import SentenceSpans, index_sentences
 from ..ops.document_structure import DocumentStructure
 from ..ops.gathered_attention import SortedKeys, sort_keys
 from ..ops.selected_attention import is_grouped
-from ..ops.sentence_blocks import SentenceWords, find_words
 
 # Queries that gather what they read; more of them are grouped by sentence, which reads a sentence once for many.
 MAX_GATHERING_QUERIES = 8
@@ -84,18 +84,18 @@ class SelectionPlan:
     """What all layers of a slot that reads selected sentences share in one forward.
 
     Attributes:
-        key_sentence_ids: numbers of the sentences of the keys [B, K or more], 0 on padding.
-        query_sentence_ids: numbers of the sentences of the queries [B, Q].
+        key_sentence_ids: ids of the sentences of the keys [B, K or more], 0 on padding.
+        query_sentence_ids: ids of the sentences of the queries [B, Q].
         query_positions: index [Q] of each query among the keys, in causal attention.
-        words: where the words of the keys' sentences are, if queries are to be grouped by sentence.
+        spans: where the tokens of the keys' sentences are, if queries are to be grouped by sentence.
         sorted_keys: the keys by sentence, if queries are so few that each gathers what it reads.
-        own_sentence_ids: numbers [B, Q] of sentences that are read whether they are selected or not.
+        own_sentence_ids: ids [B, Q] of sentences that are read whether they are selected or not.
     """
 
     key_sentence_ids: torch.Tensor
     query_sentence_ids: torch.Tensor
     query_positions: torch.Tensor | None = None
-    words: SentenceWords | None = None
+    spans: SentenceSpans | None = None
     sorted_keys: SortedKeys | None = None
     own_sentence_ids: torch.Tensor | None = None
 
@@ -112,8 +112,8 @@ class SelectionPlan:
             keys = kept_with_cache(inputs.source_cache, 0, "sorted keys", lambda: sort_keys(key_sentence_ids))
             if keys.are_few(plan.query_sentence_ids.shape[1], num_choices):
                 return replace(plan, sorted_keys=keys)
-        words = kept_with_cache(inputs.source_cache, 0, "words", lambda: find_words(key_sentence_ids))
-        return replace(plan, words=words)
+        spans = kept_with_cache(inputs.source_cache, 0, "spans", lambda: index_sentences(key_sentence_ids))
+        return replace(plan, spans=spans)
 
 
 def visible_sentence_ids(inputs: AttentionInputs) -> torch.Tensor:
@@ -137,7 +137,7 @@ def visible_sentence_ids(inputs: AttentionInputs) -> torch.Tensor:
 
 
 UNKNOWN_SENTENCES = (
-    "This attention needs the sentence numbers of all keys. With a cache, pass decoder_sentence_ids for the "
+    "This attention needs the sentence ids of all keys. With a cache, pass decoder_sentence_ids for the "
     "whole target prefix; with encoder_outputs alone, pass sentence_ids."
 )
 
@@ -167,12 +167,12 @@ def dense_mask(inputs: AttentionInputs, and_mask_function: Callable | None = Non
 
 
 def sentence_mask(inputs: AttentionInputs, query_ids: torch.Tensor, key_ids: torch.Tensor) -> Any:
-    """Dense mask that lets queries see keys with their own sentence number.
+    """Dense mask that lets queries see keys with their own sentence id.
 
     Args:
         inputs: the slot's inputs.
-        query_ids: sentence numbers of the queries [B, Q].
-        key_ids: sentence numbers of all keys [B, K or longer].
+        query_ids: sentence ids of the queries [B, Q].
+        key_ids: sentence ids of all keys [B, K or longer].
     """
     mask = inputs.attention_mask
     if mask is None or mask.ndim == 2:

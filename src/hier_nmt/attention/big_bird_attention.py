@@ -16,7 +16,7 @@ from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 from ..configuration.library_internals import configured_attention
 from ..ops.big_bird_pattern import BigBirdPattern, BigBirdPlan
-from ..ops.blocked_attention import BlockUnits, blocked_attention
+from ..ops.block_sparse_attention import BlockUnits, blocked_attention
 from .attention_plan import AttentionInputs, visible_sentence_ids
 from .multi_head_attention import MultiHeadAttention, eager_attention_forward
 
@@ -104,11 +104,11 @@ class BigBirdAttention(MultiHeadAttention):
 
         random_blocks = plan.random_blocks_of_queries(self.layer_idx, self.num_heads)
 
-        def may_look(row: Any, head: Any, query_index: Any, key_index: Any) -> Any:
-            return plan.may_look(random_blocks, row, head, query_index, key_index)
+        def attend_mask(row: Any, head: Any, query_index: Any, key_index: Any) -> Any:
+            return plan.attend_mask(random_blocks, row, head, query_index, key_index)
 
         sizes = (query.shape[0], query.shape[1], query.shape[2], key.shape[2])
-        mask = create_block_mask(may_look, *sizes, device=query.device)
+        mask = create_block_mask(attend_mask, *sizes, device=query.device)
         attend = ALL_ATTENTION_FUNCTIONS["flex_attention"]
         return attend(self, query, key, value, mask, scaling=self.scaling)[0]
 

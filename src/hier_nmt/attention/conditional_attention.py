@@ -17,7 +17,7 @@ from transformers.utils import logging
 from ..configuration.configuration_hier_nmt import HierNMTConfig
 from ..ops.document_structure import CompletedSentences, Sentences
 from ..ops.linear import Linear
-from ..ops.precision import full_precision
+from ..ops.numerics import full_precision
 from ..ops.sentence_selection import select_by_relevance
 from ..ops.sentence_tree import build_sentence_tree, path_summed_keys, traverse_tree
 from .attention_plan import AttentionInputs, SelectionPlan
@@ -276,7 +276,7 @@ class CausalConditionalAttention(ConditionalAttention):
 
 
 def check_rising(sentence_ids: torch.Tensor) -> None:
-    """Raises ValueError if the numbers [B, L] of a text's sentences fall, but for padding (0).
+    """Raises ValueError if the ids [B, L] of a text's sentences fall, but for padding (0).
 
     Tokens of a sentence that goes on later could be chosen before they are written.
     """

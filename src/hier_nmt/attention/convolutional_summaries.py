@@ -59,7 +59,7 @@ class ConvolutionalSummaries(nn.Module):
 
     @classmethod
     def units(cls, config: "HANConfig | HierNMTConfig", sentence_ids: torch.Tensor) -> Sentences:
-        """What is summarised of documents with the numbers `sentence_ids` [B, S] (0 is padding): their windows."""
+        """What is summarised of documents with the ids `sentence_ids` [B, S] (0 is padding): their windows."""
         kernel_size, num_places = config.summary_kernel_size, sentence_ids.shape[1]
         num_summaries = 1 + math.ceil(max(num_places - kernel_size, 0) / summary_stride(kernel_size))
         counts = count_summaries((sentence_ids > 0).sum(-1), kernel_size)
@@ -71,7 +71,7 @@ class ConvolutionalSummaries(nn.Module):
 
         Args:
             hidden_states: [B, S, D].
-            sentence_ids: numbers of the tokens' sentences [B, S]; only that 0 is padding is read.
+            sentence_ids: ids of the tokens' sentences [B, S]; only that 0 is padding is read.
             num_summaries: N, as `units` counts them.
         """
         length = (num_summaries - 1) * self.stride + self.kernel_size

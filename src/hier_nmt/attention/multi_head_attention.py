@@ -144,7 +144,7 @@ class MultiHeadAttention(nn.Module):
         elif plan.sorted_keys is not None:
             output = gathered_attention(*states, plan.sorted_keys, *chosen, **options)
         else:
-            options |= {"kernel": self.config.attention_kernel, "words": plan.words}
+            options |= {"kernel": self.config.attention_kernel, "spans": plan.spans}
             output = attend_selected_sentences(*states, key_sentence_ids, *chosen, **options)
         return self.out_proj(output.transpose(1, 2).flatten(2)), weights
 
@@ -188,7 +188,7 @@ class SentenceAttention(MultiHeadAttention):
 
     @classmethod
     def plan(cls, inputs: AttentionInputs) -> Any:
-        """The padding (and causal) mask, restricted to equal sentence numbers."""
+        """The padding (and causal) mask, restricted to equal sentence ids."""
         if inputs.keys is None:
             raise ValueError(UNKNOWN_SENTENCES)
         key_ids = inputs.keys.sentence_ids

@@ -100,7 +100,7 @@ class SentenceEncoder(nn.Module):
 
     @classmethod
     def units(cls, config: HierNMTConfig, sentence_ids: torch.Tensor) -> Sentences:
-        """What is encoded of documents with the numbers `sentence_ids` [B, S]: their sentences."""
+        """What is encoded of documents with the ids `sentence_ids` [B, S]: their sentences."""
         return Sentences.from_ids(sentence_ids)
 
     def forward(self, hidden_states: torch.Tensor, sentence_ids: torch.Tensor, num_sentences: int) -> torch.Tensor:

@@ -40,7 +40,7 @@ from ..jobs.translate_files import (
     translate_file,
 )
 from ..jobs.translate_pages import MARKUP_FORMATS, Page, markup_format_of, read_page, translate_page
-from ..text.text_segmentation import segment_text, sentences_by_paragraph
+from ..text.segmentation import segment_text, sentences_by_paragraph
 from ..translation.decoding_report import DecodingStatistics
 from ..translation.document_translation import STRATEGIES
 from .resources import SAMPLE_DOCUMENT, model_or_shipped

@@ -5,7 +5,7 @@
 from .configuration_han import HANConfig
 from .configuration_hier_nmt import HierNMTConfig
 from .configuration_rnn_nmt import RNNNMTConfig
-from .hub_configuration import HubConfig
+from .hub_config import HubConfig
 
 # By the names that a recipe or a saved configuration gives as `model_type`.
 CONFIG_CLASSES: dict[str, type[HubConfig]] = {

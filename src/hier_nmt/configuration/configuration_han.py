@@ -7,7 +7,7 @@ from typing import Any
 from transformers.activations import ACT2FN
 
 from .configuration_choices import DECODER_SELF_ATTENTIONS, PYTORCH_KERNELS
-from .hub_configuration import HubConfig, strict
+from .hub_config import HubConfig, strict
 
 POSITION_VECTORS = ("sinusoidal", "learned")
 SELF_ATTENTIONS = ("document", "big_bird")

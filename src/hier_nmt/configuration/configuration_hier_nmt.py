@@ -16,7 +16,7 @@ from .configuration_choices import (
     POSITION_ENCODINGS,
     SENTENCE_ENCODERS,
 )
-from .hub_configuration import HubConfig, strict
+from .hub_config import HubConfig, strict
 
 POSITION_VECTORS = ("sinusoidal", "learned")
 SEGMENT_EMBEDDINGS = ("none", "sinusoidal", "learned")

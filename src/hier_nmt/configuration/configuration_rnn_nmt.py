@@ -5,7 +5,7 @@
 from typing import Any
 
 from .configuration_choices import RNN_ATTENTIONS, RNN_TYPES
-from .hub_configuration import HubConfig, strict
+from .hub_config import HubConfig, strict
 
 
 @strict

@@ -21,7 +21,7 @@ from datasets.exceptions import DatasetGenerationError
 from datasets.fingerprint import Hasher
 from transformers import PreTrainedTokenizerBase
 
-from ..text.document_windows import Window, document_blocks, fit_window, join_window, sliding_windows
+from ..text.windows import Window, document_blocks, fit_window, join_window, sliding_windows
 from .corpus_files import CorpusError
 from .documents import ParallelDocument
 from .inline_terms import encode_with_terms

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from ..text.document_windows import Window, fit_window
+from ..text.windows import Window, fit_window
 from ..translation.batched_generation import BatchedGenerator, Request
 from ..translation.translation_vocabulary import TranslationVocabulary
 from .progress import progress_bar

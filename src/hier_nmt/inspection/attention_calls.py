@@ -22,7 +22,7 @@ from ..attention.conditional_attention import HierarchicalAttention, SentenceCon
 from ..attention.multi_head_attention import MultiHeadAttention
 from ..attention.sentence_encoder import PairMerge, SentenceEncoder, weights_in_sentence
 from ..configuration.library_internals import configured_attention
-from ..ops.precision import full_precision
+from ..ops.numerics import full_precision
 from ..ops.sentence_tree import existing, search_tree
 from .attention_records import TreeRecord
 

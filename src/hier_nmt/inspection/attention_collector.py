@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from ..ops.precision import full_precision
+from ..ops.numerics import full_precision
 from ..translation.translation_vocabulary import TranslationVocabulary
 from .attention_calls import attention_implementation
 from .attention_records import SLOT_SIDES, SlotRecord, TokenRow, TreeRecord

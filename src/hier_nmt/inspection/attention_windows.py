@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..text.document_windows import Window, document_blocks, fit_window, sliding_windows
+from ..text.windows import Window, document_blocks, fit_window, sliding_windows
 from ..translation.translation_vocabulary import TranslationVocabulary
 
 

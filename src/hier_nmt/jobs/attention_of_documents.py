@@ -14,7 +14,7 @@ from ..data.formats.registry import format_of, read_document_file
 from ..data.text_files import read_text
 from ..inspection.attention_collection import record_attention
 from ..inspection.attention_records import AttentionRecord
-from ..text.text_segmentation import segment_text, sentences_by_paragraph
+from ..text.segmentation import segment_text, sentences_by_paragraph
 from ..translation.translation_vocabulary import TranslationVocabulary
 from .translate import translate_documents
 

@@ -16,7 +16,7 @@ from transformers.utils import logging
 
 from ..data.formats.document_file import DocumentFile, Unit
 from ..text.long_sentences import sentence_joiner
-from ..text.text_segmentation import Segment, replace_sentences, segment_text
+from ..text.segmentation import Segment, replace_sentences, segment_text
 from ..translation.working_documents import SourceDocument
 from .translate import translate_documents
 

@@ -30,8 +30,8 @@ from typing import Any
 import torch
 
 from ..ops import sentence_search
-from ..ops.compiled_form import CompiledForm, install_compiled_form
-from ..ops.sentence_blocks import SentenceWords
+from ..ops.backends import CompiledBackend, register_compiled_backend
+from ..ops.block_plan import SentenceSpans
 from ..ops.sentence_tree import start_level
 
 SOURCES = sorted(Path(__file__).parent.glob("*.cpp"))
@@ -63,8 +63,8 @@ def use_compiled_attention() -> None:
         RuntimeError: there is no C++ compiler (the environment variable CXX, else g++), or it fails.
     """
     library()
-    install_compiled_form(
-        CompiledForm(is_usable, CompiledAttention.apply, search_all, search_tree, relevance, relevance_gradients)
+    register_compiled_backend(
+        CompiledBackend(is_usable, CompiledAttention.apply, search_all, search_tree, relevance, relevance_gradients)
     )
 
 
@@ -179,8 +179,8 @@ def address(tensor: torch.Tensor | None) -> int | None:
 
 def make_plan(
     states: Sequence[torch.Tensor],
-    numbers: torch.Tensor,
-    words: SentenceWords,
+    sentence_ids: torch.Tensor,
+    spans: SentenceSpans,
     query_positions: torch.Tensor | None,
     scaling: float,
     dropout: Any,
@@ -189,9 +189,9 @@ def make_plan(
     query, key, _ = states
     batch_size, num_heads, num_queries, width = query.shape
     return Plan(
-        batch_size, num_heads, num_queries, key.shape[2], width, numbers.shape[-1], len(words.rank) // batch_size,
-        address(numbers), address(query_positions),
-        *(address(part) for part in (words.rank, words.start, words.length, words.keys)),
+        batch_size, num_heads, num_queries, key.shape[2], width, sentence_ids.shape[-1], len(spans.rank) // batch_size,
+        address(sentence_ids), address(query_positions),
+        *(address(part) for part in (spans.rank, spans.start, spans.length, spans.keys)),
         scaling, dropout.probability, dropout.seed,
         *(Steps(*some.stride()[:3]) for some in states),
     )  # fmt: skip
@@ -201,25 +201,25 @@ class CompiledAttention(torch.autograd.Function):
     """What `GroupedAttention` of the models computes, with the same arguments."""
 
     @staticmethod
-    def forward(ctx, query, key, value, scores, numbers, words, query_positions, scaling, dropout):  # type: ignore[no-untyped-def]
+    def forward(ctx, query, key, value, scores, sentence_ids, spans, query_positions, scaling, dropout):  # type: ignore[no-untyped-def]
         """Output [B, H, Q, E]."""
         with_tiles = dropout.probability == 0.0 and uses_tiles(query, key, value)
         inputs = [some.contiguous() if with_tiles else with_whole_rows(some) for some in (query, key, value)]
         inputs.append(scores.contiguous())
-        numbers = numbers.contiguous()
+        sentence_ids = sentence_ids.contiguous()
         query_positions = None if query_positions is None else query_positions.contiguous()
-        words = SentenceWords(*(part.contiguous() for part in words))
+        spans = SentenceSpans(*(part.contiguous() for part in spans))
         dtype, attend = torch.float32, library().attend_forward
         if with_tiles:
             dtype, attend = torch.bfloat16, library().attend_forward_bfloat16
         states = [some.to(dtype) for some in inputs[:3]]
         output = torch.empty_like(states[0])
         normaliser = output.new_empty(output.shape[:3], dtype=torch.float32)
-        plan = make_plan(states, numbers, words, query_positions, scaling, dropout)
+        plan = make_plan(states, sentence_ids, spans, query_positions, scaling, dropout)
         pointers = map(pointer_to_rows, [*states, inputs[3].float(), output, normaliser])
         attend(ctypes.byref(plan), *pointers, torch.get_num_threads())
         output = output.to(query.dtype)
-        ctx.save_for_backward(*inputs, output, normaliser, numbers, query_positions, *words)
+        ctx.save_for_backward(*inputs, output, normaliser, sentence_ids, query_positions, *spans)
         ctx.settings = (scaling, dropout)
         return output
 
@@ -227,12 +227,12 @@ class CompiledAttention(torch.autograd.Function):
     @torch.autograd.function.once_differentiable
     def backward(ctx, grad_output):  # type: ignore[no-untyped-def]
         """Gradients of query, key, value and scores."""
-        *states, numbers, query_positions, rank, start, length, row, keys = ctx.saved_tensors
-        words = SentenceWords(rank, start, length, row, keys)
+        *states, sentence_ids, query_positions, rank, start, length, row, keys = ctx.saved_tensors
+        spans = SentenceSpans(rank, start, length, row, keys)
         inputs = [some.float() for some in (*states, grad_output)]
         for place in (4, 6):  # the output and its gradient
             inputs[place] = laid_out_like(inputs[place], inputs[0])
-        plan = make_plan(inputs[:3], numbers, words, query_positions, *ctx.settings)
+        plan = make_plan(inputs[:3], sentence_ids, spans, query_positions, *ctx.settings)
         grads = [torch.empty_like(some) for some in inputs[:4]]
         pointers = map(pointer_to_rows, [*inputs, *grads])
         library().attend_backward(ctypes.byref(plan), *pointers, torch.get_num_threads())

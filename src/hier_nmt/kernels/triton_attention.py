@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Attention to selected sentences on a GPU, in Triton: experimental, and never chosen unless asked for by name.
 
-Every block of queries that read the same sentence is one program, which reads the sentence's words once and writes, for
-its queries, sums that are merged as in `grouped_attention.py`; so is the backward pass, whose programs add to the
-gradients of the same words. It has been tested in Triton's interpreter (TRITON_INTERPRET=1) and compiled for NVIDIA's
+Every block of queries that read the same sentence is one program, which reads its tokens once and writes, for its
+queries, sums that are merged as in `grouped_attention.py`; so is the backward pass, whose programs add to the
+gradients of the same tokens. It has been tested in Triton's interpreter (TRITON_INTERPRET=1) and compiled for NVIDIA's
 GPUs, and has yet to run on one.
 
 Dimensions: B batch, H heads, Q queries, K keys, E head width, C sentences read per query, R = B H Q rows, M blocks, L
@@ -19,47 +19,47 @@ import triton
 import triton.language as tl
 from torch.nn import functional
 
+from ..ops.block_plan import RowOrder, plan_blocks
 from ..ops.grouped_attention import LOG2_E, flat_rows, merge
-from ..ops.sentence_blocks import RowOrder, plan_blocks
 
 # What the matrix units of a GPU multiply at least.
 SHORTEST = 16
-# Words of a sentence that are read at one time.
+# Tokens of a sentence that are read at one time.
 WORDS_AT_ONCE = 32
 
 
 @triton.jit
-def read_words(  # type: ignore[no-untyped-def]
-    queries, positions, key, value, words, start, offset, first, length, columns, width, num_keys, scaling,
+def read_tokens(  # type: ignore[no-untyped-def]
+    queries, positions, key, value, spans, start, offset, first, length, columns, width, num_keys, scaling,
     WORDS: tl.constexpr, IS_CAUSAL: tl.constexpr,
 ):  # fmt: skip
-    """Of the words of a block's sentence from `first` on: where they are among the keys and which places are to be
+    """Of the tokens of a block's sentence from `first` on: where they are among the keys and which places are to be
     read [WORDS, E], keys and values [WORDS, E], and the queries' logits [L, WORDS], minus infinity where nothing is
     to be seen."""
     index = first + tl.arange(0, WORDS)
-    is_word = index < length
-    word = tl.load(words + start + index, mask=is_word, other=0)  # row * K + index
+    is_token = index < length
+    word = tl.load(spans + start + index, mask=is_token, other=0)  # row * K + index
     places = (word + offset)[:, None] * width + columns[None, :]
-    exists = is_word[:, None] & (columns < width)[None, :]
+    exists = is_token[:, None] & (columns < width)[None, :]
     keys = tl.load(key + places, mask=exists, other=0.0)
     values = tl.load(value + places, mask=exists, other=0.0)
-    may_look = is_word[None, :]
+    attend_mask = is_token[None, :]
     if IS_CAUSAL:
-        may_look &= (word % num_keys)[None, :] <= positions[:, None]
+        attend_mask &= (word % num_keys)[None, :] <= positions[:, None]
     logits = tl.dot(queries, tl.trans(keys), input_precision="ieee") * scaling
-    return places, exists, keys, values, tl.where(may_look, logits, float("-inf"))
+    return places, exists, keys, values, tl.where(attend_mask, logits, float("-inf"))
 
 
 @triton.jit
 def dropout_factors(seed, first, length, probability, L: tl.constexpr, WORDS: tl.constexpr):  # type: ignore[no-untyped-def]
     """0 or 1 / (1 - probability) for each weight [L, WORDS] of a block, the same whenever it is asked for."""
-    numbers = tl.arange(0, L)[:, None] * length + first + tl.arange(0, WORDS)[None, :]
-    return tl.where(tl.rand(seed, numbers.to(tl.int32)) < probability, 0.0, 1.0 / (1.0 - probability))
+    index = tl.arange(0, L)[:, None] * length + first + tl.arange(0, WORDS)[None, :]
+    return tl.where(tl.rand(seed, index.to(tl.int32)) < probability, 0.0, 1.0 / (1.0 - probability))
 
 
 @triton.jit
 def attend_blocks(  # type: ignore[no-untyped-def]
-    query, key, value, row, start, length, offset, words, positions, outputs, most_of, total_of,
+    query, key, value, row, start, length, offset, spans, positions, outputs, most_of, total_of,
     scaling, width, num_queries, num_keys, probability, seed,
     E: tl.constexpr, L: tl.constexpr, WORDS: tl.constexpr, IS_CAUSAL: tl.constexpr, HAS_DROPOUT: tl.constexpr,
 ):  # fmt: skip
@@ -78,8 +78,8 @@ def attend_blocks(  # type: ignore[no-untyped-def]
     total = tl.zeros([L], total_of.dtype.element_ty)
     sums = tl.zeros([L, E], outputs.dtype.element_ty)
     for first in range(0, block_length, WORDS):
-        _, _, _, values, logits = read_words(
-            queries, query_positions, key, value, words, block_start, block_offset, first, block_length, columns,
+        _, _, _, values, logits = read_tokens(
+            queries, query_positions, key, value, spans, block_start, block_offset, first, block_length, columns,
             width, num_keys, scaling, WORDS, IS_CAUSAL,
         )  # fmt: skip
         now = tl.maximum(most, tl.max(logits, 1))
@@ -100,12 +100,12 @@ def attend_blocks(  # type: ignore[no-untyped-def]
 
 @triton.jit
 def block_gradients(  # type: ignore[no-untyped-def]
-    query, key, value, grad_output, row, start, length, offset, words, positions, shift, delta,
+    query, key, value, grad_output, row, start, length, offset, spans, positions, shift, delta,
     grad_query, grad_key, grad_value, grad_scores,
     scaling, scaling_to_base_2, width, num_queries, num_keys, probability, seed,
     E: tl.constexpr, L: tl.constexpr, WORDS: tl.constexpr, IS_CAUSAL: tl.constexpr, HAS_DROPOUT: tl.constexpr,
 ):  # fmt: skip
-    """What `slab_gradients` makes of one block: it writes the gradients of its slots and adds to those of its words."""
+    """The part of `slab_gradients` of one block: writes the gradients of its slots and adds to those of its tokens."""
     block = tl.program_id(0).to(tl.int64)
     slots = block * L + tl.arange(0, L)
     columns = tl.arange(0, E)
@@ -122,8 +122,8 @@ def block_gradients(  # type: ignore[no-untyped-def]
     sums = tl.zeros([L, E], grad_query.dtype.element_ty)
     score_sums = tl.zeros([L], grad_scores.dtype.element_ty)
     for first in range(0, block_length, WORDS):
-        places, exists, keys, values, logits = read_words(
-            queries, query_positions, key, value, words, block_start, block_offset, first, block_length, columns,
+        places, exists, keys, values, logits = read_tokens(
+            queries, query_positions, key, value, spans, block_start, block_offset, first, block_length, columns,
             width, num_keys, scaling_to_base_2, WORDS, IS_CAUSAL,
         )  # fmt: skip
         weights = tl.exp2(logits + added[:, None])
@@ -148,20 +148,20 @@ class TritonAttention(torch.autograd.Function):
     """What `GroupedAttention` of the models computes, with the same arguments."""
 
     @staticmethod
-    def forward(ctx, query, key, value, scores, numbers, words, query_positions, scaling, dropout):  # type: ignore[no-untyped-def]
+    def forward(ctx, query, key, value, scores, sentence_ids, spans, query_positions, scaling, dropout):  # type: ignore[no-untyped-def]
         """Output [B, H, Q, E]; ValueError where Triton cannot run."""
         check_device(query)
         # As many queries as would fill half of the blocks, if all sentences were read equally often.
-        num_groups = len(words.rank) * query.shape[1]
-        length = 4 * SHORTEST if numbers.numel() >= 2 * SHORTEST * num_groups else SHORTEST
-        blocks = plan_blocks(numbers, words, RowOrder(key.shape[1], key.shape[2]), num_queries=length)
+        num_groups = len(spans.rank) * query.shape[1]
+        length = 4 * SHORTEST if sentence_ids.numel() >= 2 * SHORTEST * num_groups else SHORTEST
+        blocks = plan_blocks(sentence_ids, spans, RowOrder(key.shape[1], key.shape[2]), num_queries=length)
         of_query, of_key, of_value, of_scores = (rows.contiguous() for rows in all_rows(query, key, value, scores))
         num_blocks = len(blocks.group)
         # One slot more than there are: that of pairs which name no sentence.
         outputs = scores.new_zeros(len(blocks.row) + 1, query.shape[-1])
         sums = scores.new_zeros(2, len(outputs))
         sums[0, -1] = -torch.inf
-        plan = (blocks.row, blocks.start, blocks.length, blocks.offset, words.keys, query_positions)
+        plan = (blocks.row, blocks.start, blocks.length, blocks.offset, spans.keys, query_positions)
         sizes = (query.shape[-1], query.shape[2], key.shape[2], dropout.probability, dropout.seed)
         constants = constants_of(query, length, query_positions, dropout)
         if num_blocks:

@@ -139,7 +139,7 @@ class BigBirdPlan:
         blocks = self.query_positions // self.pattern.block_size
         return self.pattern.random_blocks(blocks, self.num_blocks, layer_idx, num_heads)
 
-    def may_look(
+    def attend_mask(
         self,
         random_blocks: torch.Tensor,
         row: torch.Tensor,
@@ -157,14 +157,14 @@ class BigBirdPlan:
         query_position, key_position = self.query_positions[row, query], self.key_positions[row, key]
         block = key_position // pattern.block_size
         distance = block - query_position // pattern.block_size
-        may_look = (key_position < pattern.num_global) | (distance.abs() <= pattern.num_window)
+        attend_mask = (key_position < pattern.num_global) | (distance.abs() <= pattern.num_window)
         for choice in range(pattern.num_random):
-            may_look = may_look | (block == random_blocks[row, head, query, choice])
+            attend_mask = attend_mask | (block == random_blocks[row, head, query, choice])
         if pattern.is_causal:
-            may_look = may_look & (key_position <= query_position)
+            attend_mask = attend_mask & (key_position <= query_position)
         else:
-            may_look = may_look | (query_position < pattern.num_global)
-        return may_look & self.is_visible[row, key]
+            attend_mask = attend_mask | (query_position < pattern.num_global)
+        return attend_mask & self.is_visible[row, key]
 
     def dense_mask(self, layer_idx: int, num_heads: int, num_keys: int) -> torch.Tensor:
         """Boolean [B, H, Q, K]: which key each query may look at."""
@@ -173,4 +173,4 @@ class BigBirdPlan:
         heads = torch.arange(num_heads, device=device)[:, None, None]
         queries = torch.arange(self.query_positions.shape[1], device=device)[:, None]
         keys = torch.arange(num_keys, device=device)
-        return self.may_look(self.random_blocks_of_queries(layer_idx, num_heads), rows, heads, queries, keys)
+        return self.attend_mask(self.random_blocks_of_queries(layer_idx, num_heads), rows, heads, queries, keys)

@@ -25,7 +25,7 @@ def sentence_ids_from_tokens(
     """Sentence number of every token, [B, S]: 1, 2, ... from the start of the window, 0 on padding.
 
     A separator belongs to the sentence it closes. With only the paragraph separator as `separator_token_ids` the
-    result is the paragraph numbers.
+    result is the paragraph ids.
 
     Args:
         input_ids: token ids [B, S].
@@ -40,7 +40,7 @@ def sentence_ids_from_tokens(
 def continue_sentence_ids(
     sentence_ids: torch.Tensor, input_ids: torch.Tensor, separator_token_ids: Collection[int]
 ) -> torch.Tensor:
-    """Explicit numbers [B, P] of a prefix, counted on over the tokens generated behind it: [B, L], L >= P.
+    """Explicit ids [B, P] of a prefix, counted on over the tokens generated behind it: [B, L], L >= P.
 
     Args:
         sentence_ids: numbers of the first P tokens, as the caller gave them.
@@ -70,7 +70,7 @@ class DocumentStructure:
 
     @classmethod
     def from_ids(cls, sentence_ids: torch.Tensor, paragraph_ids: torch.Tensor) -> "DocumentStructure":
-        """Structure of tokens whose sentence and paragraph numbers [B, S] are known."""
+        """Structure of tokens whose sentence and paragraph ids [B, S] are known."""
         token_positions = ((sentence_ids > 0).long().cumsum(-1) - 1).clamp_min(0)
         previous_ids = torch.nn.functional.pad(sentence_ids[:, :-1], (1, 0), value=-1)
         sentence_starts = (token_positions * (sentence_ids != previous_ids)).cummax(-1).values
@@ -89,7 +89,7 @@ class DocumentStructure:
         return DocumentStructure(*(part.index_select(1, indices) for part in parts))
 
     def with_sentence_ids(self, sentence_ids: torch.Tensor) -> "DocumentStructure":
-        """The same places under other sentence numbers [B, S]."""
+        """The same places under other sentence ids [B, S]."""
         return replace(self, sentence_ids=sentence_ids)
 
 
@@ -137,7 +137,7 @@ class CompletedSentences:
         behind: index of the first token behind each sentence [B, N]; 0 where the sentence is not complete.
         mask: boolean [B, N], True on complete sentences.
         first: index of the earliest token of a sentence that the newest tokens complete; L if they complete none.
-        sentence_ids: numbers of the sentences of the tokens from `first` on [B, L - first], the earliest one 1.
+        sentence_ids: ids of the sentences of the tokens from `first` on [B, L - first], the earliest one 1.
         num_sentences: at least the largest of these numbers.
         completed: for each of the newest tokens [B, Q] the number, among these, of the sentence that ends before it; 0
             where none does.
@@ -152,7 +152,7 @@ class CompletedSentences:
 
     @classmethod
     def from_ids(cls, sentence_ids: torch.Tensor, num_newest: int) -> "CompletedSentences":
-        """The complete sentences of a text whose numbers [B, L] never fall, but for padding; its last Q tokens are new.
+        """The complete sentences of a text whose ids [B, L] never fall, but for padding; its last Q tokens are new.
 
         Args:
             sentence_ids: number of the sentence of each token [B, L], from 1; 0 is padding.

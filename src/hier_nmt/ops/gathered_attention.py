@@ -3,7 +3,7 @@
 """Attention to selected sentences for a few queries, such as those of a decoding step: only what is read is touched.
 
 Dimensions: B batch, H heads, Q queries, K keys, E head width, C sentences read per query (the own one included), W
-words of the longest of them.
+tokens of the longest of them.
 """
 
 from typing import NamedTuple
@@ -11,7 +11,7 @@ from typing import NamedTuple
 import torch
 from torch.nn import functional
 
-from .precision import full_precision, outside_autocast
+from .numerics import full_precision, outside_autocast
 
 # Keys that may be gathered for one head. A call that could exceed it groups queries by sentence instead.
 MAX_GATHERED_KEYS = 2**15
@@ -21,18 +21,18 @@ class SortedKeys(NamedTuple):
     """The keys of a batch in the order of their sentences.
 
     Attributes:
-        numbers: number of the sentence of each key [B, K], ascending; 0 is padding.
+        numbers: sentence id of each key [B, K], ascending; 0 is padding.
         order: index of each among the keys [B, K].
-        longest: words of the longest sentence.
+        longest: tokens of the longest sentence.
     """
 
-    numbers: torch.Tensor
+    sentence_ids: torch.Tensor
     order: torch.Tensor
     longest: int
 
     def are_few(self, num_queries: int, num_choices: int) -> bool:
         """Whether so many queries, each of which reads so many sentences, gather few keys."""
-        return len(self.numbers) * num_queries * num_choices * self.longest <= MAX_GATHERED_KEYS
+        return len(self.sentence_ids) * num_queries * num_choices * self.longest <= MAX_GATHERED_KEYS
 
 
 def sort_keys(key_sentence_ids: torch.Tensor) -> SortedKeys:
@@ -64,8 +64,8 @@ def gathered_attention(
 
     Time and memory follow B H Q C W, and neither the number of keys nor how they lie in memory.
     """
-    numbers, scores = read_sentences(sentence_indices, full_precision(sentence_scores), own_sentence_ids)
-    indices, is_read = words_of(numbers, sorted_keys)  # [B, H, Q, C, W]
+    sentence_ids, scores = read_sentences(sentence_indices, full_precision(sentence_scores), own_sentence_ids)
+    indices, is_read = tokens_of(sentence_ids, sorted_keys)  # [B, H, Q, C, W]
     if query_positions is not None:
         is_read = is_read & (indices <= query_positions[:, None, None])
     rows = torch.arange(len(query), device=query.device)[:, None, None, None, None]
@@ -90,25 +90,25 @@ def read_sentences(
         sentence_indices, sentence_scores, own_sentence_ids: as in `attend_selected_sentences`.
     """
     is_selected = sentence_scores != -torch.inf
-    numbers = (sentence_indices + 1).masked_fill(~is_selected, 0)
+    sentence_ids = (sentence_indices + 1).masked_fill(~is_selected, 0)
     scores = sentence_scores.masked_fill(~is_selected, 0.0)
     if own_sentence_ids is None:
-        return numbers, scores
-    own = own_sentence_ids[:, None, :, None].expand(*numbers.shape[:-1], 1)
-    own = own.masked_fill((numbers == own).any(-1, keepdim=True), 0)
-    return torch.cat([numbers, own], dim=-1), functional.pad(scores, (0, 1))
+        return sentence_ids, scores
+    own = own_sentence_ids[:, None, :, None].expand(*sentence_ids.shape[:-1], 1)
+    own = own.masked_fill((sentence_ids == own).any(-1, keepdim=True), 0)
+    return torch.cat([sentence_ids, own], dim=-1), functional.pad(scores, (0, 1))
 
 
-def words_of(numbers: torch.Tensor, sorted_keys: SortedKeys) -> tuple[torch.Tensor, torch.Tensor]:
+def tokens_of(sentence_ids: torch.Tensor, sorted_keys: SortedKeys) -> tuple[torch.Tensor, torch.Tensor]:
     """Indices [B, H, Q, C, W] of the keys of the sentences `numbers` [B, H, Q, C], and which of them are any."""
-    flat = numbers.flatten(1)
-    start = torch.searchsorted(sorted_keys.numbers, flat)
-    length = torch.searchsorted(sorted_keys.numbers, flat, right=True) - start
+    flat = sentence_ids.flatten(1)
+    start = torch.searchsorted(sorted_keys.sentence_ids, flat)
+    length = torch.searchsorted(sorted_keys.sentence_ids, flat, right=True) - start
     length = length.masked_fill(flat == 0, 0)
     # A device is not waited for.
     longest = int(length.max()) if flat.device.type == "cpu" else sorted_keys.longest
     index = torch.arange(max(longest, 1), device=flat.device)
-    is_word = index < length[..., None]  # [B, H Q C, W]
+    is_token = index < length[..., None]  # [B, H Q C, W]
     places = (start[..., None] + index).clamp_max(sorted_keys.order.shape[1] - 1)
-    indices = sorted_keys.order.gather(1, places.flatten(1)).view(*numbers.shape, -1)
-    return indices, is_word.view(indices.shape)
+    indices = sorted_keys.order.gather(1, places.flatten(1)).view(*sentence_ids.shape, -1)
+    return indices, is_token.view(indices.shape)

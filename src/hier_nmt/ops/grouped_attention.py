@@ -8,7 +8,7 @@ is multiplications of small matrices. The backward pass computes the weights ane
 
 Dimensions: B batch, H heads, Q queries, K keys, E head width, N sentences, C sentences read per query (the own one
 included), R = B H' Q rows (queries of the H' heads at work), M blocks, m blocks of a chunk, L queries of a block, W
-words of the longest sentence of a chunk.
+tokens of the longest sentence of a chunk.
 """
 
 import math
@@ -17,11 +17,11 @@ from typing import NamedTuple
 import torch
 from torch.nn import functional
 
-from .compiled_form import compiled_form, triton_attention
-from .precision import full_precision
-from .processor import at_once, multiplies_bfloat16, sent
-from .sentence_blocks import Chunk, RowOrder, SentenceWords, Slab, plan_blocks
-from .workspace import Workspace, kept_workspace
+from .backends import compiled_backend, triton_attention
+from .block_plan import Chunk, RowOrder, SentenceSpans, Slab, plan_blocks
+from .buffer_pool import BufferPool, thread_buffers
+from .numerics import full_precision
+from .processor import chunk_size, copy_to_device, multiplies_bfloat16
 
 # Pairs of a query and a sentence that are planned at one time.
 PAIRS_AT_ONCE = 2**16
@@ -55,22 +55,22 @@ class Arithmetic(NamedTuple):
     """Gathering and multiplying in memory that is used again for every chunk.
 
     Attributes:
-        states: workspace of the type of the states.
-        sums: workspace of the type of the scores, in which sums are kept.
+        states: buffers of the type of the states.
+        sums: buffers of the type of the scores, in which sums are kept.
     """
 
-    states: Workspace
-    sums: Workspace
+    states: BufferPool
+    sums: BufferPool
 
     @classmethod
     def of(cls, query: torch.Tensor, scores: torch.Tensor) -> "Arithmetic":
         """What works on queries and scores like these."""
-        return cls(kept_workspace(worked_on(query[:0])), kept_workspace(scores))
+        return cls(thread_buffers(to_compute_dtype(query[:0])), thread_buffers(scores))
 
-    def give_back(self) -> None:
+    def release(self) -> None:
         """Gives back the large buffers."""
-        self.states.give_back()
-        self.sums.give_back()
+        self.states.release()
+        self.sums.release()
 
     def gather(self, name: str, states: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
         """The rows [..., E] that `rows` names in `states` [L, E]."""
@@ -97,15 +97,15 @@ class Arithmetic(NamedTuple):
         return self.states.take("weights", *weights.shape).copy_(weights)
 
     def logits(self, chunk: Chunk, query: torch.Tensor, key: torch.Tensor, scaling: float) -> torch.Tensor:
-        """Logits [m, W, L], to the base 2, of the words [m, W, E] for the queries [m, L, E].
+        """Logits [m, W, L], to the base 2, of the tokens [m, W, E] for the queries [m, L, E].
 
-        Words come first, which multiplies faster. What is done with each number is done in the type of the sums, which
+        Tokens come first, which multiplies faster. What is done with each number is done in the type of the sums, which
         is faster than bfloat16, too.
         """
         logits = self.multiply("logits", key, query.transpose(1, 2), scaling * LOG2_E)
         if logits.dtype != self.sums.dtype:
             logits = self.sums.take("logits", *logits.shape).copy_(logits)
-        return logits if chunk.may_look is None else logits.masked_fill_(~chunk.may_look, -torch.inf)
+        return logits if chunk.attend_mask is None else logits.masked_fill_(~chunk.attend_mask, -torch.inf)
 
 
 def attend_slab(
@@ -135,7 +135,7 @@ def attend_slab(
     sums = arithmetic.sums.take("slot sums", 2, num_slots)
     outputs[-1], sums[0, -1], sums[1, -1] = 0.0, -torch.inf, 0.0
     for chunk in slab.chunks():
-        keys = chunk.keys if chunk.may_look is None else chunk.keys.clamp_max(len(key) - 1)
+        keys = chunk.keys if chunk.attend_mask is None else chunk.keys.clamp_max(len(key) - 1)
         queries, some_keys = arithmetic.gather("queries", query, chunk.rows), arithmetic.gather("keys", key, keys)
         logits = arithmetic.logits(chunk, queries, some_keys, scaling)
         most = logits.amax(1, keepdim=True).clamp_min_(torch.finfo(logits.dtype).min)
@@ -203,7 +203,7 @@ def slab_gradients(
     """The gradients of `attend_slab`, with the weights computed anew from what it gave.
 
     Those of keys and values are added to `grad_key` and `grad_value` [B * H * K + 1, E]; the row behind the last takes
-    what the words behind a shorter sentence's end would get.
+    what the tokens behind a shorter sentence's end would get.
     """
     query, key, value, scores, output, normaliser, grad_output = states
     num_slots = len(slab.blocks.row) + 1
@@ -216,7 +216,7 @@ def slab_gradients(
     grad_scores = arithmetic.sums.take("slot sums", num_slots)
     grad_query[-1], grad_scores[-1] = 0.0, 0.0
     for chunk in slab.chunks():
-        keys = chunk.keys if chunk.may_look is None else chunk.keys.clamp_max(len(key) - 1)
+        keys = chunk.keys if chunk.attend_mask is None else chunk.keys.clamp_max(len(key) - 1)
         queries, some_keys = arithmetic.gather("queries", query, chunk.rows), arithmetic.gather("keys", key, keys)
         values, grads = arithmetic.gather("values", value, keys), arithmetic.gather("grads", grad_output, chunk.rows)
         logits = arithmetic.logits(chunk, queries, some_keys, scaling)
@@ -246,11 +246,11 @@ def add_sums(slab: Slab, chunk: Chunk, parts: list[tuple[torch.Tensor, torch.Ten
             total.index_copy_(0, chunk.keys.flatten(), blocks.flatten(0, 1).to(total.dtype))
         return
     count = torch.unique_consecutive(slab.blocks.group[chunk.blocks], return_counts=True)[1]
-    starts = sent(count.cumsum(0) - count, chunk.keys.device)
-    numbers = torch.arange(len(chunk.keys), device=starts.device)
+    starts = copy_to_device(count.cumsum(0) - count, chunk.keys.device)
+    members = torch.arange(len(chunk.keys), device=starts.device)
     rows = chunk.keys[starts]
     for total, blocks in parts:
-        sums = functional.embedding_bag(numbers, blocks.flatten(1).to(total.dtype), starts, mode="sum")
+        sums = functional.embedding_bag(members, blocks.flatten(1).to(total.dtype), starts, mode="sum")
         sums = sums.view(*rows.shape, -1)
         # Blocks are sorted, so only the first group can have a part in the chunk before. No row occurs twice in a chunk
         # (but for the one behind the last).
@@ -262,25 +262,25 @@ class GroupedAttention(torch.autograd.Function):
     """`grouped_attention`, one slab of heads after the other, with a backward that holds no weights."""
 
     @staticmethod
-    def forward(ctx, query, key, value, scores, numbers, words, query_positions, scaling, dropout):  # type: ignore[no-untyped-def]
+    def forward(ctx, query, key, value, scores, sentence_ids, spans, query_positions, scaling, dropout):  # type: ignore[no-untyped-def]
         """Output [B, H, Q, E]."""
         output, normaliser = None, scores.new_empty(scores.shape[:3])
         arithmetic = Arithmetic.of(query, scores)
         key_order = RowOrder.of(key)
-        flat_key, flat_value = (worked_on(key_order.flatten(states)) for states in (key, value))
+        flat_key, flat_value = (to_compute_dtype(key_order.flatten(states)) for states in (key, value))
         slabs = []
-        for heads in head_slabs(numbers):
-            some = numbers[:, heads]
-            blocks = plan_blocks(some, words, key_order, first_head=heads.start)
-            slabs.append(Slab(blocks, words, key_order, some.shape[1], some.shape[2], query_positions))
-            flat_query, flat_scores = worked_on_rows(heads, query, scores)
+        for heads in head_slabs(sentence_ids):
+            some = sentence_ids[:, heads]
+            blocks = plan_blocks(some, spans, key_order, first_head=heads.start)
+            slabs.append(Slab(blocks, spans, key_order, some.shape[1], some.shape[2], query_positions))
+            flat_query, flat_scores = rows_in_compute_dtype(heads, query, scores)
             of_heads = dropout.of_heads(heads.start)
             merged, sums = attend_slab(
                 slabs[-1], flat_query, flat_key, flat_value, flat_scores, scaling, of_heads, arithmetic
             )
             output = with_heads(output, heads, merged.to(query.dtype), query)
             normaliser[:, heads] = sums.view(some.shape[:3])
-        arithmetic.give_back()
+        arithmetic.release()
         ctx.save_for_backward(query, key, value, scores, output, normaliser)
         ctx.plan = (slabs, scaling, dropout)
         return output
@@ -293,19 +293,19 @@ class GroupedAttention(torch.autograd.Function):
         slabs, scaling, dropout = ctx.plan
         grad_query = grad_scores = None
         key_order = RowOrder.of(key)
-        flat_key, flat_value = (worked_on(key_order.flatten(states)) for states in (key, value))
+        flat_key, flat_value = (to_compute_dtype(key_order.flatten(states)) for states in (key, value))
         grad_key, grad_value = (scores.new_zeros(len(states) + 1, states.shape[1]) for states in (flat_key, flat_value))
         arithmetic = Arithmetic.of(query, scores)
         first = 0
         for slab in slabs:
             heads = slice(first, first + slab.num_heads)
-            of_query, *others = worked_on_rows(heads, query, scores, output, normaliser, grad_output)
+            of_query, *others = rows_in_compute_dtype(heads, query, scores, output, normaliser, grad_output)
             states = SlabStates(of_query, flat_key, flat_value, *others)
             found = slab_gradients(slab, states, grad_key, grad_value, scaling, dropout.of_heads(first), arithmetic)
             grad_query = with_heads(grad_query, heads, found.query.to(query.dtype), query)
             grad_scores = with_heads(grad_scores, heads, found.scores, scores)
             first = heads.stop
-        arithmetic.give_back()
+        arithmetic.release()
         grad_key, grad_value = (key_order.unflatten(rows[:-1]).to(key.dtype) for rows in (grad_key, grad_value))
         return grad_query, grad_key, grad_value, grad_scores, None, None, None, None, None
 
@@ -328,10 +328,10 @@ def with_heads(whole: torch.Tensor | None, heads: slice, part: torch.Tensor, lik
     return whole
 
 
-def head_slabs(numbers: torch.Tensor) -> list[slice]:
+def head_slabs(sentence_ids: torch.Tensor) -> list[slice]:
     """Heads whose pairs `numbers` [B, H, Q, C] are planned at one time."""
-    num_heads = numbers.shape[1]
-    size = max(at_once(PAIRS_AT_ONCE, numbers.device) * num_heads // max(numbers.numel(), 1), 1)
+    num_heads = sentence_ids.shape[1]
+    size = max(chunk_size(PAIRS_AT_ONCE, sentence_ids.device) * num_heads // max(sentence_ids.numel(), 1), 1)
     return [slice(start, min(start + size, num_heads)) for start in range(0, num_heads, size)]
 
 
@@ -340,12 +340,12 @@ def flat_rows(heads: slice, *states: torch.Tensor) -> list[torch.Tensor]:
     return [some[:, heads].flatten(0, 2) for some in states]
 
 
-def worked_on_rows(heads: slice, *states: torch.Tensor) -> list[torch.Tensor]:
+def rows_in_compute_dtype(heads: slice, *states: torch.Tensor) -> list[torch.Tensor]:
     """The rows of some heads in the type in which they are worked on."""
-    return [worked_on(rows) for rows in flat_rows(heads, *states)]
+    return [to_compute_dtype(rows) for rows in flat_rows(heads, *states)]
 
 
-def worked_on(states: torch.Tensor) -> torch.Tensor:
+def to_compute_dtype(states: torch.Tensor) -> torch.Tensor:
     """The states; on a processor without instructions for their type, which would multiply them slowly, in float32."""
     has_instructions = states.dtype == torch.bfloat16 and multiplies_bfloat16()
     return states if states.device.type != "cpu" or has_instructions else full_precision(states)
@@ -355,7 +355,7 @@ def grouped_attention(
     query: torch.Tensor,
     key: torch.Tensor,
     value: torch.Tensor,
-    words: SentenceWords,
+    spans: SentenceSpans,
     sentence_indices: torch.Tensor,
     sentence_scores: torch.Tensor,
     *,
@@ -365,17 +365,17 @@ def grouped_attention(
     dropout: float = 0.0,
     with_triton: bool = False,
 ) -> torch.Tensor:
-    """Output [B, H, Q, E] of `attend_selected_sentences`, whose arguments these are; `words` are those of the keys."""
-    # A sentence that has no words among these keys is not read.
-    num_numbers = len(words.rank) // len(query)
+    """Output [B, H, Q, E] of `attend_selected_sentences`, whose arguments these are; `spans` are those of the keys."""
+    # A sentence that has no tokens among these keys is not read.
+    num_numbers = len(spans.rank) // len(query)
     is_read = (sentence_scores != -torch.inf) & (sentence_indices < num_numbers - 1)
-    numbers, scores = (sentence_indices + 1) * is_read, torch.where(is_read, sentence_scores, 0.0)
+    sentence_ids, scores = (sentence_indices + 1) * is_read, torch.where(is_read, sentence_scores, 0.0)
     if own_sentence_ids is not None:
         own = own_sentence_ids * (own_sentence_ids < num_numbers)
-        own = own[:, None, :, None].expand(*numbers.shape[:-1], 1)
-        own = own.masked_fill((numbers == own).any(-1, keepdim=True), 0)
-        numbers, scores = torch.cat([numbers, own], dim=-1), functional.pad(scores, (0, 1))
+        own = own[:, None, :, None].expand(*sentence_ids.shape[:-1], 1)
+        own = own.masked_fill((sentence_ids == own).any(-1, keepdim=True), 0)
+        sentence_ids, scores = torch.cat([sentence_ids, own], dim=-1), functional.pad(scores, (0, 1))
     seed = int(torch.randint(2**48, ())) if dropout > 0.0 else 0
-    compiled = compiled_form(query)
+    compiled = compiled_backend(query)
     attend = triton_attention() if with_triton else compiled.attend if compiled else GroupedAttention.apply
-    return attend(query, key, value, scores, numbers, words, query_positions, scaling, Dropout(dropout, seed))
+    return attend(query, key, value, scores, sentence_ids, spans, query_positions, scaling, Dropout(dropout, seed))

@@ -29,7 +29,7 @@ def runs_eagerly_on_processor(*tensors: torch.Tensor) -> bool:
     return all(some.device.type == "cpu" and type(some) in (torch.Tensor, nn.Parameter) for some in tensors)
 
 
-def at_once(on_processor: int, device: torch.device) -> int:
+def chunk_size(on_processor: int, device: torch.device) -> int:
     """How much is worked on at one time, where it is so much on a processor, whose cache is to hold it.
 
     A device takes more, because each operation costs a launch there, however little it does.
@@ -37,7 +37,7 @@ def at_once(on_processor: int, device: torch.device) -> int:
     return on_processor if device.type == "cpu" else min(64 * on_processor, MOST_AT_ONCE)
 
 
-def sent(planned: torch.Tensor, device: torch.device) -> torch.Tensor:
+def copy_to_device(planned: torch.Tensor, device: torch.device) -> torch.Tensor:
     """What was planned on the processor, on the device: on CUDA without a wait for what the device has still to do.
 
     CUDA reads memory that is not pinned before such a copy returns ("API synchronization behavior" of its runtime's
@@ -51,7 +51,7 @@ def multiplies_bfloat16() -> bool:
     return bool(processor_capabilities().get("avx512_bf16"))
 
 
-def multiplies_512_bits() -> bool:
+def has_zen5_avx512() -> bool:
     """Whether an AMD processor multiplies 512 bits at once, as from Zen 5 on; Zen 4 takes them in two halves."""
     capabilities = processor_capabilities()
     # Instructions that came with Zen 5, of which a virtual machine may hide one.

@@ -9,12 +9,12 @@ import torch
 from torch.nn import functional
 
 from ..configuration.configuration_choices import ATTENTION_KERNELS
-from .compiled_form import compiled_form
+from .backends import compiled_backend
+from .block_plan import SentenceSpans, index_sentences
 from .grouped_attention import grouped_attention
-from .precision import full_precision, outside_autocast
-from .sentence_blocks import SentenceWords, find_words
+from .numerics import full_precision, outside_autocast
 
-# Grouping begins to pay between 400 and 600 keys (sentences of 25 words, two CPU cores).
+# Grouping begins to pay between 400 and 600 keys (sentences of 25 tokens, two CPU cores).
 MIN_GROUPED_KEYS = 448
 # Added to the logits of what is not read. Finite, because the sum of products with zeros is to stay a number.
 UNREAD = -1e30
@@ -34,7 +34,7 @@ def attend_selected_sentences(
     scaling: float | None = None,
     dropout: float = 0.0,
     kernel: str = "auto",
-    words: SentenceWords | None = None,
+    spans: SentenceSpans | None = None,
 ) -> torch.Tensor:
     """Attention output [B, H, Q, E] over the tokens of each query's selected sentences (Trankova et al. 2024, eq. 7).
 
@@ -44,11 +44,11 @@ def attend_selected_sentences(
     Args:
         query: [B, H, Q, E].
         key, value: [B, H, K, E].
-        key_sentence_ids: sentence number of each key [B, K], from 1; 0 is padding, which nobody reads. Where the
+        key_sentence_ids: sentence id of each key [B, K], from 1; 0 is padding, which nobody reads. Where the
             dense form is compiled or runs on a device, none may exceed K; a device fails then.
         sentence_indices: the selected sentences [B, H, Q, t], from 0, no one twice.
         sentence_scores: their scores [B, H, Q, t]; minus infinity marks a place that is not filled.
-        own_sentence_ids: numbers [B, Q] of a sentence that each query reads too, with an added score of 0 (unless it is
+        own_sentence_ids: ids [B, Q] of a sentence that each query reads too, with an added score of 0 (unless it is
             selected, then with its score).
         query_positions: index [Q] of each query among the keys; no key behind it is read (causal attention).
         scaling: factor on query . key; default 1 / sqrt(E).
@@ -56,7 +56,7 @@ def attend_selected_sentences(
         kernel: `reference` (dense, holds Q x K), `grouped` (linear in the number of selected tokens), `triton` (the
             same on a GPU, experimental) or `auto`: the dense form for short documents, where it is faster, else
             `grouped`. Code compiled by `torch.compile` takes the dense form whatever the kernel.
-        words: `find_words(key_sentence_ids)` if the caller has it.
+        spans: `index_sentences(key_sentence_ids)` if the caller has it.
 
     Raises:
         ValueError: the kernel is unknown, or the query is on the processor and the kernel `triton`, or shapes differ
@@ -80,7 +80,7 @@ def attend_selected_sentences(
             with_weights=False,
         )[0]  # fmt: skip
     return grouped_attention(
-        query, key, value, find_words(key_sentence_ids) if words is None else words, sentence_indices, sentence_scores,
+        query, key, value, spans or index_sentences(key_sentence_ids), sentence_indices, sentence_scores,
         own_sentence_ids=own_sentence_ids, query_positions=query_positions, scaling=scaling, dropout=dropout,
         with_triton=kernel == "triton",
     )  # fmt: skip
@@ -101,7 +101,7 @@ def is_grouped(kernel: str, num_keys: int, query: torch.Tensor | None = None) ->
         return False
     if kernel in ("grouped", "triton") or num_keys >= MIN_GROUPED_KEYS:
         return True
-    return query is not None and compiled_form(query) is not None
+    return query is not None and compiled_backend(query) is not None
 
 
 @outside_autocast

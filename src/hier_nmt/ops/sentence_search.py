@@ -12,11 +12,11 @@ from typing import NamedTuple
 import torch
 from torch.nn import functional
 
+from .buffer_pool import BufferPool, thread_buffers
 from .linear import convolved, is_convolved
-from .precision import full_precision
-from .processor import at_once, multiplies_512_bits, runs_eagerly_on_processor
-from .top_scores import FEW_SCORES, top_columns, top_members
-from .workspace import Workspace, kept_workspace
+from .numerics import full_precision
+from .processor import chunk_size, has_zen5_avx512, runs_eagerly_on_processor
+from .stable_topk import FEW_SCORES, top_columns, top_members
 
 # Scores held at one time.
 SCORES_AT_ONCE = 2**22
@@ -39,7 +39,7 @@ def search_all(
     if query.shape[2] <= FEW_QUERIES or query.shape[:3].numel() * key.shape[2] <= FEW_SCORES:
         scores = products_of_few(query, key, sentence_mask)
         columns, num_found = Columns(torch.arange(key.shape[2], device=key.device), 1), min(t, key.shape[2])
-        found = select_allowed(scores, num_found, columns, own_sentence_ids, num_choosable, kept_workspace(key))
+        found = select_allowed(scores, num_found, columns, own_sentence_ids, num_choosable, thread_buffers(key))
         indices, products = (
             functional.pad(some, (0, t - num_found), value=empty)
             for some, empty in zip(found, (0, -torch.inf), strict=True)
@@ -80,7 +80,7 @@ def search_many(
     limits = limits.masked_fill_(columns.arrange(is_no_number, 2), torch.inf)
     # `top_members` need none where everything may be chosen.
     has_limits = columns.group_size == 1 or bool((limits != 0).any())
-    workspace = kept_workspace(key)
+    buffers = thread_buffers(key)
     best = key.new_full((*query.shape[:3], t), -torch.inf)
     indices = torch.zeros(best.shape, dtype=torch.int64, device=query.device)
     num_found = min(t, len(columns.sentences))
@@ -88,11 +88,11 @@ def search_many(
         here = documents, heads
         some_queries = query[*here, some]
         if query.dtype != key.dtype:
-            some_queries = workspace.take("queries of a part", *some_queries.shape).copy_(some_queries)
-        scores = limited_products(some_queries, keys[here], limits[here] if has_limits else None, workspace)
+            some_queries = buffers.take("queries of a part", *some_queries.shape).copy_(some_queries)
+        scores = limited_products(some_queries, keys[here], limits[here] if has_limits else None, buffers)
         own = None if own_sentence_ids is None else own_sentence_ids[documents, some]
         choosable = None if num_choosable is None else num_choosable[documents, some]
-        found = select_allowed(scores, num_found, columns, own, choosable, workspace)
+        found = select_allowed(scores, num_found, columns, own, choosable, buffers)
         indices[*here, some, :num_found], best[*here, some, :num_found] = found
     return indices, best
 
@@ -101,7 +101,7 @@ def parts_of_search(query: torch.Tensor, key: torch.Tensor) -> Iterator[tuple[sl
     """The documents, heads and queries [B, H, Q, E] for which scores of all keys [B, H, N, E] are held at one time."""
     (batch_size, num_heads, num_queries, _), num_keys = query.shape, key.shape[2]
     parts = [(slice(None), slice(None))]
-    size = at_once(SCORES_AT_ONCE, query.device) // max(batch_size * num_heads * num_keys, 1)
+    size = chunk_size(SCORES_AT_ONCE, query.device) // max(batch_size * num_heads * num_keys, 1)
     if num_queries * num_keys >= SCORES_AT_ONCE // 8 and runs_eagerly_on_processor(key):
         # Products of one head, that stay in the processor's cache, are found and compared faster.
         parts = [(slice(b, b + 1), slice(h, h + 1)) for b in range(batch_size) for h in range(num_heads)]
@@ -113,7 +113,7 @@ def parts_of_search(query: torch.Tensor, key: torch.Tensor) -> Iterator[tuple[sl
 
 
 def limited_products(
-    queries: torch.Tensor, keys: torch.Tensor, limits: torch.Tensor | None, workspace: Workspace
+    queries: torch.Tensor, keys: torch.Tensor, limits: torch.Tensor | None, buffers: BufferPool
 ) -> torch.Tensor:
     """Products [B, H, Q, N] of queries [B, H, Q, E] and keys [B, H, N, E], plus limits [B, H, N] if there are any.
 
@@ -121,7 +121,7 @@ def limited_products(
     """
     if queries.shape[:2].numel() == 1 and are_convolved(queries, keys):
         return convolved(queries[0, 0], keys[0, 0], None if limits is None else limits[0, 0])[None, None]
-    scores = workspace.take("scores", *queries.shape[:3], keys.shape[2])
+    scores = buffers.take("scores", *queries.shape[:3], keys.shape[2])
     if limits is not None:
         scores.copy_(limits[:, :, None])
     scores.flatten(0, 1).baddbmm_(queries.flatten(0, 1), keys.flatten(0, 1).transpose(1, 2), beta=limits is not None)
@@ -133,7 +133,7 @@ def are_convolved(queries: torch.Tensor, keys: torch.Tensor) -> bool:
 
     It brings fresh memory, which costs more than it saves where it is hardly faster.
     """
-    return is_convolved(queries, keys) and multiplies_512_bits()
+    return is_convolved(queries, keys) and has_zen5_avx512()
 
 
 class Columns(NamedTuple):
@@ -175,7 +175,7 @@ def select_allowed(
     columns: Columns,
     own_sentence_ids: torch.Tensor | None,
     num_choosable: torch.Tensor | None,
-    workspace: Workspace,
+    buffers: BufferPool,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """The t <= N best [B, H, Q, t] of the scores [B, H, Q, N], within what `select_by_relevance` is told to allow.
 
@@ -191,10 +191,10 @@ def select_allowed(
         if t == scores.shape[-1]:
             sentences = torch.arange(t, device=scores.device).expand(scores.shape)
         else:
-            sentences = top_columns(ranked, t, workspace)
+            sentences = top_columns(ranked, t, buffers)
         best = scores.gather(-1, sentences)
     else:
-        sentences, best = top_members(ranked, t, columns.group_size, workspace)
+        sentences, best = top_members(ranked, t, columns.group_size, buffers)
         if ranked is not scores:
             num_groups = scores.shape[-1] // columns.group_size
             best = scores.gather(-1, sentences % columns.group_size * num_groups + sentences // columns.group_size)

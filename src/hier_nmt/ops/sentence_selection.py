@@ -11,10 +11,10 @@ import warnings
 import torch
 from torch.nn import functional
 
-from .compiled_form import compiled_form
-from .precision import full_precision, outside_autocast
-from .processor import at_once, runs_eagerly_on_processor
-from .sentence_blocks import RowOrder, counts, narrowed
+from .backends import compiled_backend
+from .block_plan import RowOrder, counts, narrowed
+from .numerics import full_precision, outside_autocast
+from .processor import chunk_size, runs_eagerly_on_processor
 from .sentence_search import search_all
 
 # Numbers of keys that are gathered at one time.
@@ -94,7 +94,7 @@ class SelectedRelevance(torch.autograd.Function):
         *states, indices = (saved.detach() for saved in ctx.saved_tensors)
         indices = indices.long()
         query, key = map(full_precision, states)
-        compiled = compiled_form(query)
+        compiled = compiled_backend(query)
         gradients = relevance_gradients if compiled is None else compiled.relevance_gradients
         grads = gradients(query, key, indices, grad_scores)
         return *(grad.to(some.dtype) for grad, some in zip(grads, states, strict=True)), None, None
@@ -115,7 +115,7 @@ def relevance_of_selected(query: torch.Tensor, key: torch.Tensor, indices: torch
         key: [B, H, N, E].
         indices: [B, H, Q, C], from 0.
     """
-    compiled = compiled_form(query)
+    compiled = compiled_backend(query)
     with torch.no_grad():
         scores = (score_rows if compiled is None else compiled.relevance)(query, key, indices)
     return SelectedRelevance.apply(query, key, indices, scores)
@@ -131,7 +131,7 @@ def score_rows(query: torch.Tensor, key: torch.Tensor, indices: torch.Tensor) ->
     rows, keys, queries = key_rows(indices, key.shape[2]), key.flatten(0, 2), query.flatten(0, 2)
     if is_sampled:
         return sampled_products(queries, keys, rows).mul_(scale).view(indices.shape)
-    size = max(at_once(NUMBERS_AT_ONCE, query.device) // (rows.shape[1] * key.shape[-1]), 1)
+    size = max(chunk_size(NUMBERS_AT_ONCE, query.device) // (rows.shape[1] * key.shape[-1]), 1)
     # Not as products of matrices: equal keys may get scores there that differ in the last digit.
     parts = zip(rows.split(size), queries.split(size), strict=True)
     scores = torch.cat([(keys[few] * some_queries[:, None]).sum(-1) for few, some_queries in parts])
@@ -201,7 +201,7 @@ def select_by_relevance(
         sentence_key: [B, H, N, E].
         sentence_mask: boolean [B, N], True on sentences that may be chosen.
         t: number of sentences.
-        own_sentence_ids: numbers [B, Q] from 1 of sentences that are always among the t.
+        own_sentence_ids: ids [B, Q] from 1 of sentences that are always among the t.
         num_choosable: only the first so many sentences [B, Q] may be chosen (causal attention).
 
     Returns:
@@ -212,7 +212,7 @@ def select_by_relevance(
         ValueError: t is below 1.
     """
     check_num_selected(t)
-    compiled = compiled_form(sentence_query)
+    compiled = compiled_backend(sentence_query)
     search = search_all if compiled is None else compiled.search_all
     with torch.no_grad():
         indices, scores = search(sentence_query, sentence_key, sentence_mask, t, own_sentence_ids, num_choosable)

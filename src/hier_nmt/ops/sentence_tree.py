@@ -11,12 +11,12 @@ from collections.abc import Callable, Sequence
 import torch
 from torch.nn import functional
 
-from .compiled_form import compiled_form
-from .precision import full_precision, outside_autocast
-from .processor import at_once
+from .backends import compiled_backend
+from .buffer_pool import thread_buffers
+from .numerics import full_precision, outside_autocast
+from .processor import chunk_size
 from .sentence_selection import check_num_selected, relevance_of_selected, score_rows
-from .top_scores import top_columns
-from .workspace import kept_workspace
+from .stable_topk import top_columns
 
 # Candidates of a level that are compared at one time.
 CANDIDATES_AT_ONCE = 2**18
@@ -96,7 +96,7 @@ def traverse_tree(
         node_masks: boolean [B, N_l], True on nodes.
         t: number of nodes kept on each level.
         selection: which score decides on a level, `cumulative` or the `node`'s own relevance.
-        own_sentence_ids: numbers [B, Q] from 1 of sentences that are always kept (with all nodes above them).
+        own_sentence_ids: ids [B, Q] from 1 of sentences that are always kept (with all nodes above them).
         summed_keys: `path_summed_keys(node_keys, node_masks)`, in float32 at least, if the caller has it.
 
     Returns:
@@ -114,7 +114,7 @@ def traverse_tree(
         summed_keys = path_summed_keys(node_keys, node_masks)
     with torch.no_grad():
         deciding_keys = summed_keys if selection == "cumulative" else node_keys
-        compiled = compiled_form(query)
+        compiled = compiled_backend(query)
         search = search_tree if compiled is None else compiled.search_tree
         own = None if own_sentence_ids is None else existing(own_sentence_ids, node_masks[0])
         indices, is_kept = search(query, deciding_keys, node_masks, t, own)
@@ -135,15 +135,15 @@ def search_tree(
     document does not have is number 0.
     """
     batch_size, num_heads, num_queries, _ = query.shape
-    size = max(at_once(CANDIDATES_AT_ONCE, query.device) // max(batch_size * num_heads * 2 * t, 1), 1)
-    workspace = kept_workspace(query)
+    size = max(chunk_size(CANDIDATES_AT_ONCE, query.device) // max(batch_size * num_heads * 2 * t, 1), 1)
+    buffers = thread_buffers(query)
     if num_queries > size:
         parts = []
         for start in range(0, num_queries, size):
             some = slice(start, start + size)
             own = None if own_sentence_ids is None else own_sentence_ids[:, some]
             some_queries = query[:, :, some]
-            some_queries = workspace.take("queries of a part", *some_queries.shape).copy_(some_queries)
+            some_queries = buffers.take("queries of a part", *some_queries.shape).copy_(some_queries)
             parts.append(search_tree(some_queries, keys, masks, t, own))
         return torch.cat([leaves for leaves, _ in parts], dim=2), torch.cat([kept for _, kept in parts], dim=2)
     level = start_level(masks, t)
@@ -165,13 +165,13 @@ def search_tree(
             scores = scores.masked_fill(is_own_path, torch.inf)
         # As `top_columns` asks for: a zero is added because no zero may be negative, and what is no number wins.
         scores = (scores + 0.0).nan_to_num_(torch.inf, torch.inf, -torch.inf).masked_fill_(~exists, -torch.inf)
-        places = top_columns(scores, t, workspace)
+        places = top_columns(scores, t, buffers)
         nodes, is_kept = in_order(candidates.gather(-1, places), scores.gather(-1, places) != -torch.inf)
     return in_order(nodes, is_kept)
 
 
 def existing(numbers: torch.Tensor, sentence_mask: torch.Tensor) -> torch.Tensor:
-    """The numbers [B, Q], from 1, with those set to 0 that no sentence of the mask [B, N] has."""
+    """The ids [B, Q], from 1, with those set to 0 that no sentence of the mask [B, N] has."""
     num_sentences = sentence_mask.shape[1]
     exists = functional.pad(sentence_mask, (1, 0)).gather(1, numbers.clamp_max(num_sentences))
     return numbers.masked_fill(~exists | (numbers > num_sentences), 0)

@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection
 from pathlib import Path
 
-from ..configuration.hub_configuration import CUSTOM_PIPELINES, HubConfig
+from ..configuration.hub_config import CUSTOM_PIPELINES, HubConfig
 
 PACKAGE = Path(__file__).parents[1]
 EXPORTED_FOLDERS = ("configuration", "ops", "attention", "models", "text", "translation")

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from .placed_marks import Mark, with_marks
+from .inline_markup import Mark, with_marks
 from .protected_spans import OBJECT
-from .text_segmentation import segment_text
+from .segmentation import segment_text
 
 
 class PlacedSentence(NamedTuple):

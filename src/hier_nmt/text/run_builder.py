@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
 from .document_layout import TextRun
-from .placed_marks import Mark
+from .inline_markup import Mark
 from .protected_spans import LINE_BREAK, OBJECT, ProtectedSpan
 
 _WHITE_SPACE = " \t\n\r\f\v"

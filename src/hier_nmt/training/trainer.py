@@ -35,7 +35,7 @@ from ..data.collator import DocumentCollator, TokenBatchSampler
 from ..data.tokenization import TARGET_TOKENIZER_FOLDER
 from ..ops.document_structure import sentence_ids_from_tokens
 from ..publishing.hub import CARD_FILE, complete_card
-from ..text.document_windows import split_window
+from ..text.windows import split_window
 from .losses import (
     IGNORED_LABEL,
     CrossEntropyLoss,

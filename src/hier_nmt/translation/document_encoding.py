@@ -5,7 +5,7 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from ..text.kept_text import (
+from ..text.untranslatable import (
     HAS_MESSAGE,
     NO_LETTERS,
     UNKNOWN_SCRIPT,

@@ -24,8 +24,8 @@ from typing import Any
 
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from ..text.document_windows import Window, fit_window
 from ..text.long_sentences import sentence_joiner, split_long_sentence
+from ..text.windows import Window, fit_window
 from .batched_generation import BatchedGenerator, Ends, Output, Request, check_positive
 from .document_encoding import encode_documents
 from .language_tokens import check_languages, check_translates

@@ -10,7 +10,7 @@ import torch
 from ..text.document_layout import DocumentLayout, run_layout, structured_layout, text_layout
 from ..text.html_text import html_runs
 from ..text.markdown_text import markdown_runs
-from ..text.text_segmentation import segment_text, sentences_by_paragraph
+from ..text.segmentation import segment_text, sentences_by_paragraph
 
 TEXT_FORMATS = ("plain", "html", "markdown")
 _DOCUMENT_KEYS = ("text", "paragraphs", "context", "context_translation")

@@ -8,8 +8,7 @@ from functools import cached_property
 
 from transformers import PreTrainedTokenizerBase
 
-from ..text.document_windows import join_window
-from ..text.kept_text import (
+from ..text.untranslatable import (
     STAND_INS,
     Characters,
     candidates,
@@ -18,6 +17,7 @@ from ..text.kept_text import (
     unknown_characters,
     without_surrogates,
 )
+from ..text.windows import join_window
 from .batched_generation import Ends
 from .language_tokens import LanguageTokens
 from .repetition import REPEATED_NGRAM_SIZE

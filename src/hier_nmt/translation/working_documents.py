@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from ..text.document_windows import Window, document_blocks, split_window
-from ..text.kept_text import SentenceParts
+from ..text.untranslatable import SentenceParts
+from ..text.windows import Window, document_blocks, split_window
 from .batched_generation import Output
 from .decoding_report import COPIED, CUT, DECODED_AGAIN, SPLIT, DecodingStatistics, Incident
 from .repetition import is_loop, num_repeated_ngrams, repetition

@@ -16,7 +16,7 @@ from hier_nmt.attention.attention_plan import AttentionInputs
 from hier_nmt.attention.big_bird_attention import BLOCKED_PAYS_FROM, BigBirdAttention
 from hier_nmt.attention.multi_head_attention import DocumentAttention
 from hier_nmt.ops.big_bird_pattern import BigBirdPattern, BigBirdPlan
-from hier_nmt.ops.blocked_attention import BlockUnits, blocked_attention
+from hier_nmt.ops.block_sparse_attention import BlockUnits, blocked_attention
 from hier_nmt.ops.document_structure import DocumentStructure
 
 D_MODEL, HEADS = 8, 2
@@ -66,15 +66,15 @@ def module_inputs(batch: str, is_causal: bool, kernel: str, **changes):
 
 def seen(config, mask: torch.Tensor, is_causal: bool, head: int) -> torch.Tensor:
     """Who sees whom in layer 1, pair by pair: boolean [B, S, S]."""
-    may_look = torch.zeros(*mask.shape, mask.shape[1], dtype=torch.bool)
+    attend_mask = torch.zeros(*mask.shape, mask.shape[1], dtype=torch.bool)
     for row, is_token in enumerate(mask.tolist()):
         places = [index for index, token in enumerate(is_token) if token]
         for query, query_index in enumerate(places):
             for key, key_index in enumerate(places):
-                may_look[row, query_index, key_index] = big_bird_sees(
+                attend_mask[row, query_index, key_index] = big_bird_sees(
                     config, 1, query, key, head, len(places), is_causal
                 )
-    return may_look
+    return attend_mask
 
 
 @pytest.mark.parametrize("kernel", ["reference", "grouped"])
@@ -115,13 +115,13 @@ def test_blocks_equal_masking_with_the_same_dropped_weights(dropout, is_causal, 
     )
     units = BlockUnits.from_plan(plan, 1, HEADS, mask.shape[1])
     output = blocked_attention(query, key, value, units, 0.7, dropout)
-    may_look = plan.dense_mask(1, HEADS, mask.shape[1])
+    attend_mask = plan.dense_mask(1, HEADS, mask.shape[1])
     if not is_causal:  # these are computed apart
         first = plan.query_positions < module.config.big_bird_global_tokens
-        may_look = may_look & ~first[:, None, :, None]
+        attend_mask = attend_mask & ~first[:, None, :, None]
         output = output * ~first[..., None, None]
-    may_look = may_look & mask[:, None, :, None].bool()
-    weights = (query @ key.mT * 0.7).masked_fill(~may_look, -torch.inf).softmax(-1).nan_to_num()
+    attend_mask = attend_mask & mask[:, None, :, None].bool()
+    weights = (query @ key.mT * 0.7).masked_fill(~attend_mask, -torch.inf).softmax(-1).nan_to_num()
     kept = (weights.detach() * 1000) % 1 >= dropout
     expected = ((weights * kept / (1 - dropout)) @ value).transpose(1, 2)
     torch.testing.assert_close(output, expected)

@@ -55,7 +55,7 @@ def self_attention_inputs(
 
 
 def attend_slowly(
-    module: MultiHeadAttention, queries: torch.Tensor, keys: torch.Tensor, may_look: torch.Tensor
+    module: MultiHeadAttention, queries: torch.Tensor, keys: torch.Tensor, attend_mask: torch.Tensor
 ) -> torch.Tensor:
     """What the module gives, by the loop."""
 
@@ -63,7 +63,7 @@ def attend_slowly(
         return torch.stack(projected.split(8, dim=-1), dim=1)
 
     output = attention_reference(
-        heads(module.q_proj(queries)), heads(module.k_proj(keys)), heads(module.v_proj(keys)), may_look, 8**-0.5
+        heads(module.q_proj(queries)), heads(module.k_proj(keys)), heads(module.v_proj(keys)), attend_mask, 8**-0.5
     )
     return module.out_proj(torch.cat(output.unbind(1), dim=-1))
 
@@ -124,18 +124,21 @@ def test_cross_attention_equals_the_reference(scope, implementation):
 def test_flex_attention_gives_the_same(scope, is_causal):
     module = attention(scope, "flex_attention", torch.float32, is_causal=is_causal)
     hidden_states, is_token = states(SOURCE_IDS, torch.float32), SOURCE_IDS > 0
-    may_look = may_look_reference(scope, SOURCE_IDS, SOURCE_IDS, is_causal)
+    attend_mask = may_look_reference(scope, SOURCE_IDS, SOURCE_IDS, is_causal)
     with torch.no_grad():
         fast = module(hidden_states, module.plan(self_attention_inputs(module, hidden_states, SOURCE_IDS)))[0]
-        slow = attend_slowly(module, hidden_states, hidden_states, may_look)
+        slow = attend_slowly(module, hidden_states, hidden_states, attend_mask)
     torch.testing.assert_close(fast[is_token], slow[is_token], rtol=1e-5, atol=1e-5)
 
 
 def test_a_query_that_may_see_nothing_gets_zeros():
     module = attention("document", "eager")
     query = torch.randn(1, 2, 3, 8, dtype=torch.float64)
-    may_look = torch.tensor([[[[True, False, True], [False, False, False], [True, True, True]]]])
-    for mask in (may_look, torch.zeros(1, 1, 3, 3).double().masked_fill(~may_look, torch.finfo(torch.float64).min)):
+    attend_mask = torch.tensor([[[[True, False, True], [False, False, False], [True, True, True]]]])
+    for mask in (
+        attend_mask,
+        torch.zeros(1, 1, 3, 3).double().masked_fill(~attend_mask, torch.finfo(torch.float64).min),
+    ):
         output, weights = eager_attention_forward(module, query, query, query, mask, scaling=1.0)
         assert (output[0, 1] == 0).all()
         torch.testing.assert_close(weights.sum(-1)[0, 0], torch.tensor([1.0, 0.0, 1.0]).double())

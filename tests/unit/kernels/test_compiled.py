@@ -20,10 +20,10 @@ from torch.autograd import grad
 
 from hier_nmt.kernels import compiled
 from hier_nmt.ops import grouped_attention
-from hier_nmt.ops.compiled_form import compiled_form, install_compiled_form
+from hier_nmt.ops.backends import compiled_backend, register_compiled_backend
+from hier_nmt.ops.block_plan import index_sentences
 from hier_nmt.ops.grouped_attention import Dropout
 from hier_nmt.ops.selected_attention import attend_selected_sentences, is_grouped
-from hier_nmt.ops.sentence_blocks import find_words
 from hier_nmt.ops.sentence_selection import relevance_of_selected, select_by_relevance
 from hier_nmt.ops.sentence_tree import traverse_tree
 
@@ -48,7 +48,7 @@ def compiled_attention():
         pytest.skip(f"there is no C++ compiler {compiled.compiler()}")
     compiled.use_compiled_attention()
     yield
-    install_compiled_form(None)
+    register_compiled_backend(None)
 
 
 def random_leaves(*shapes: tuple[int, ...]) -> list[torch.Tensor]:
@@ -223,8 +223,8 @@ def test_the_compiled_form_is_what_is_used(monkeypatch):
 
 @pytest.mark.parametrize(("dtype", "width"), [(torch.float64, 16), (torch.float32, 24)])
 def test_other_types_and_widths_keep_the_form_in_pytorch(dtype, width):
-    assert compiled_form(torch.zeros(1, 1, 1, width, dtype=dtype)) is None
-    assert compiled_form(torch.zeros(1, 1, 1, 16)) is not None
+    assert compiled_backend(torch.zeros(1, 1, 1, width, dtype=dtype)) is None
+    assert compiled_backend(torch.zeros(1, 1, 1, 16)) is not None
 
 
 @pytest.mark.parametrize(("dtype", "width"), [(torch.float16, 16), (torch.bfloat16, 16), *TILES])
@@ -263,7 +263,9 @@ def test_large_logits_and_scores_stay_finite(dtype, width):
 
 def attend_with_dropout(query, key, value, ids, dropout):
     numbers, scores = torch.ones(*query.shape[:3], 1, dtype=torch.int64), torch.zeros(*query.shape[:3], 1)
-    return compiled.CompiledAttention.apply(query, key, value, scores, numbers, find_words(ids), None, 0.25, dropout)
+    return compiled.CompiledAttention.apply(
+        query, key, value, scores, numbers, index_sentences(ids), None, 0.25, dropout
+    )
 
 
 def test_dropout_drops_the_asked_share_of_weights_and_scales_the_others():
@@ -465,7 +467,7 @@ def test_a_model_computes_the_same_with_it_and_without(attention):
         losses[name] = model(**inputs).loss
         losses[name].backward()
         losses[f"{name} gradients"] = [weight.grad.clone() for weight in model.parameters() if weight.grad is not None]
-        install_compiled_form(None)
+        register_compiled_backend(None)
     torch.testing.assert_close(losses["compiled"], losses["not compiled"], rtol=1e-5, atol=1e-5)
     torch.testing.assert_close(losses["compiled gradients"], losses["not compiled gradients"], rtol=1e-4, atol=1e-5)
 
@@ -491,8 +493,8 @@ def test_a_compiler_that_is_missing_or_fails_is_named(tmp_path, monkeypatch):
 
 def test_an_environment_variable_has_it_used_from_the_import_on():
     code = (
-        "import hier_nmt, torch; from hier_nmt.ops.compiled_form import compiled_form;"
-        "print(compiled_form(torch.zeros(1, 1, 1, 16)) is not None)"
+        "import hier_nmt, torch; from hier_nmt.ops.compiled_backend import compiled_backend;"
+        "print(compiled_backend(torch.zeros(1, 1, 1, 16)) is not None)"
     )
     environment = {**os.environ, "HIER_NMT_COMPILED_ATTENTION": "1"}
     result = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)

@@ -14,7 +14,7 @@ import torch
 from tiny_models import SOURCES, tiny_model, window_inputs
 from torch.autograd import grad, gradcheck
 
-from hier_nmt.ops import compiled_form, grouped_attention
+from hier_nmt.ops import backends, grouped_attention
 from hier_nmt.ops.selected_attention import attend_selected_sentences, is_grouped
 
 HAS_TRITON = importlib.util.find_spec("triton") is not None
@@ -24,7 +24,7 @@ DOCUMENTS = {
     "one token": [[1]],
     "empty sentences, in any order": [[5, 5, 2, 6, 2, 5]],
     "padded batch": [[1, 1, 2, 2, 2, 3, 4], [1, 1, 1, 0, 0, 0, 0], [0, 0, 0, 1, 2, 2, 3], [0, 0, 0, 0, 0, 0, 0]],
-    "more words than are read at one time, and more queries than a block": [[*[1] * 33, *[2] * 65, *[3] * 32]],
+    "more tokens than are read at one time, and more queries than a block": [[*[1] * 33, *[2] * 65, *[3] * 32]],
 }
 # Compiles both kernels for a GPU (compute capability 9.0), which need not be there.
 COMPILE = """
@@ -35,7 +35,7 @@ from hier_nmt.kernels.triton_attention import attend_blocks, block_gradients
 
 STATES = ("query", "key", "value", "grad_output")
 TYPES = {"row": "*i32", "positions": "*i64", "seed": "i64"}
-TYPES |= dict.fromkeys(("start", "length", "offset", "words"), "*i64")
+TYPES |= dict.fromkeys(("start", "length", "offset", "tokens"), "*i64")
 TYPES |= dict.fromkeys(("scaling", "scaling_to_base_2", "probability"), "fp32")
 TYPES |= dict.fromkeys(("width", "num_queries", "num_keys"), "i32")
 CONSTANTS = {"E": 64, "L": 64, "WORDS": 32, "IS_CAUSAL": True, "HAS_DROPOUT": True}
@@ -197,10 +197,10 @@ def test_without_its_interpreter_the_processor_is_an_error(monkeypatch):
 def test_without_triton_the_message_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "hier_nmt.kernels.triton_attention", None)
     with pytest.raises(ImportError, match="attention_kernel='triton' needs Triton: pip install triton"):
-        compiled_form.triton_attention()
+        backends.triton_attention()
 
 
 def test_without_the_package_the_message_says_so(monkeypatch):
-    monkeypatch.delitem(compiled_form._installed, "triton")
+    monkeypatch.delitem(backends._installed, "triton")
     with pytest.raises(ImportError, match="is in the package hier_nmt, which must be imported before"):
-        compiled_form.triton_attention()
+        backends.triton_attention()

@@ -84,7 +84,7 @@ def test_queries_gather_only_while_what_they_could_read_is_small():
 
 
 def test_a_query_among_many_keys_touches_only_those_it_reads():
-    # 500 sentences of 8 words; the query reads 3 of them in each of 2 heads of width 4. No key is copied but theirs.
+    # 500 sentences of 8 tokens; the query reads 3 of them in each of 2 heads of width 4. No key is copied but theirs.
     key_ids = torch.arange(1, 501).repeat_interleave(8)[None]
     keys = sort_keys(key_ids)
     query, key, value = torch.randn(1, 2, 1, 4), *torch.randn(2, 1, 2, 4000, 8)[..., 2:6]

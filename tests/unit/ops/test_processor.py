@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from hier_nmt.ops.processor import sent
+from hier_nmt.ops.processor import copy_to_device
 
 
 class Planned:
@@ -18,4 +18,4 @@ class Planned:
     [("cuda", True), ("mps", False), ("xpu", False), ("hpu", False), ("mtia", False), ("privateuseone", False)],
 )
 def test_only_copies_to_cuda_return_before_the_device_is_ready(device, is_early):
-    assert sent(Planned(), torch.device(device)) == (device, is_early)
+    assert copy_to_device(Planned(), torch.device(device)) == (device, is_early)

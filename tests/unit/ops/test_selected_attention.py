@@ -11,14 +11,14 @@ from largest_tensor import LargestTensor
 from references import selected_attention_reference
 
 from hier_nmt.configuration.configuration_choices import PYTORCH_KERNELS
-from hier_nmt.ops import grouped_attention, selected_attention, sentence_blocks
+from hier_nmt.ops import block_plan, grouped_attention, selected_attention
+from hier_nmt.ops.buffer_pool import release_thread_buffers
 from hier_nmt.ops.selected_attention import (
     attend_selected_sentences,
     attend_selected_sentences_reference,
     is_grouped,
 )
 from hier_nmt.ops.sentence_selection import select_by_relevance
-from hier_nmt.ops.workspace import release_workspaces
 
 NO = -math.inf
 DOCUMENTS = {
@@ -156,8 +156,8 @@ def test_all_queries_that_choose_the_same_sentence_equal_the_loop(kernel):
     ("numbers_at_once", "pairs_at_once", "most_queries"), [(1, 1, 1), (64, 40, 1024), (2**18, 2**16, 2)]
 )
 def test_work_done_in_parts_equals_the_loop(monkeypatch, numbers_at_once, pairs_at_once, most_queries):
-    monkeypatch.setattr(sentence_blocks, "NUMBERS_AT_ONCE", numbers_at_once)
-    monkeypatch.setattr(sentence_blocks, "MOST_QUERIES", most_queries)
+    monkeypatch.setattr(block_plan, "NUMBERS_AT_ONCE", numbers_at_once)
+    monkeypatch.setattr(block_plan, "MOST_QUERIES", most_queries)
     monkeypatch.setattr(grouped_attention, "PAIRS_AT_ONCE", pairs_at_once)
     for name in ("padded batch", "one very long sentence"):
         key_ids = torch.tensor(DOCUMENTS[name])
@@ -180,7 +180,7 @@ def test_states_whose_heads_follow_one_another_are_read_where_they_are(monkeypat
     assert_equals_the_loop("grouped", leaves, key_ids, 2)
     assert_equals_the_loop("grouped", leaves, key_ids, 2, **options)
     if by_token == (1, 2):
-        key_order = sentence_blocks.RowOrder.of(leaves[1])
+        key_order = block_plan.RowOrder.of(leaves[1])
         assert key_order.is_by_token
         assert key_order.flatten(leaves[1]).data_ptr() == leaves[1].data_ptr()
 
@@ -347,7 +347,7 @@ def test_the_same_seed_gives_the_same_draw_and_another_seed_another():
 
 def test_gradients_under_dropout_equal_finite_differences_of_the_same_draw(monkeypatch):
     # In several parts, each of which has to draw the same again.
-    monkeypatch.setattr(sentence_blocks, "NUMBERS_AT_ONCE", 64)
+    monkeypatch.setattr(block_plan, "NUMBERS_AT_ONCE", 64)
     monkeypatch.setattr(grouped_attention, "PAIRS_AT_ONCE", 8)
     key_ids = torch.tensor([[1, 1, 2, 3, 3]])
     leaves = leaves_of(key_ids, width=2)
@@ -365,7 +365,7 @@ def test_gradients_under_dropout_equal_finite_differences_of_the_same_draw(monke
 
 def test_no_tensor_holds_all_pairs_of_a_query_and_a_key():
     num_tokens, num_heads, width = 1500, 2, 8
-    # Sentences of ten words, one of 300, and one that everybody chooses.
+    # Sentences of ten tokens, one of 300, and one that everybody chooses.
     numbers = torch.cat([torch.full((300,), 1), torch.arange(num_tokens - 300) // 10 + 2])[None]
     leaves = leaves_of(numbers, num_heads=num_heads, width=width, dtype=torch.float32)
     with torch.no_grad():
@@ -377,7 +377,7 @@ def test_no_tensor_holds_all_pairs_of_a_query_and_a_key():
         inputs = (*leaves[:3], numbers, *chosen)
         gradients(attend_selected_sentences(*inputs, own_sentence_ids=numbers, kernel="grouped"), leaves)
     # Of what is selected, 3 vectors of width 8 per query are held, or a chunk of 2^18 numbers; not 1,500 x 1,500.
-    assert largest.numbers <= sentence_blocks.NUMBERS_AT_ONCE < num_tokens**2 / 8
+    assert largest.numbers <= block_plan.NUMBERS_AT_ONCE < num_tokens**2 / 8
     with LargestTensor() as largest:
         attend("reference", leaves, numbers, 2)
     assert largest.numbers >= num_heads * num_tokens**2
@@ -387,11 +387,11 @@ def test_little_is_padded_whatever_the_lengths_and_however_often_sentences_are_r
     torch.manual_seed(3)
     num_sentences, num_rows = 200, 8 * 4000
     lengths = torch.randint(3, 60, (num_sentences,))
-    words = sentence_blocks.find_words(torch.arange(1, num_sentences + 1).repeat_interleave(lengths)[None])
+    spans = block_plan.index_sentences(torch.arange(1, num_sentences + 1).repeat_interleave(lengths)[None])
     popularity = torch.rand(num_sentences) ** 2
     chosen = torch.multinomial(popularity.expand(num_rows, -1), 4)
-    key_order = sentence_blocks.RowOrder(num_heads=8, length=int(lengths.sum()))
-    blocks = sentence_blocks.plan_blocks((chosen + 1).view(1, 8, -1, 4), words, key_order)
+    key_order = block_plan.RowOrder(num_heads=8, length=int(lengths.sum()))
+    blocks = block_plan.plan_blocks((chosen + 1).view(1, 8, -1, 4), spans, key_order)
     assert chosen.numel() <= len(blocks.row) <= 1.3 * chosen.numel()
     num_places = sum(chunk.longest * (chunk.slots.stop - chunk.slots.start) for chunk in blocks.chunks)
     assert num_places <= 1.45 * lengths[chosen].sum()
@@ -426,7 +426,7 @@ def test_an_unknown_kernel_is_an_error_that_names_the_known_ones():
 
 
 def test_what_was_first_used_in_inference_mode_is_trained_afterwards():
-    release_workspaces()
+    release_thread_buffers()
     key_ids = torch.tensor(DOCUMENTS["uneven"])
     leaves = leaves_of(key_ids)
     with torch.inference_mode():

@@ -9,7 +9,7 @@ import torch
 from largest_tensor import LargestTensor
 from references import scores_by_sentence, select_by_relevance_reference
 
-from hier_nmt.ops import linear, processor, sentence_search, top_scores
+from hier_nmt.ops import linear, processor, sentence_search, stable_topk
 from hier_nmt.ops.sentence_selection import keep_top_t, select_by_relevance, select_top_sentences
 from hier_nmt.ops.sentence_tree import traverse_tree
 
@@ -118,8 +118,8 @@ def each_search(request, monkeypatch):
         return
     monkeypatch.setattr(sentence_search, "FEW_SCORES", 2**30)
     if request.param != "few":
-        monkeypatch.setattr(top_scores, "FEW_SCORES", 0)
-        monkeypatch.setattr(top_scores, "FEW_ROWS", 0)
+        monkeypatch.setattr(stable_topk, "FEW_SCORES", 0)
+        monkeypatch.setattr(stable_topk, "FEW_ROWS", 0)
 
 
 def query_and_key(num_queries=3, num_sentences=5, num_heads=2, width=4, dtype=torch.float64):
@@ -278,7 +278,7 @@ def test_scores_that_differ_in_their_last_digit_are_told_apart(num_sentences, si
 )
 def test_what_multiplies_512_bits_at_once(monkeypatch, capabilities, expected):
     monkeypatch.setattr(processor, "processor_capabilities", lambda: capabilities)
-    assert processor.multiplies_512_bits() is expected
+    assert processor.has_zen5_avx512() is expected
 
 
 @pytest.mark.usefixtures("each_search")
@@ -308,7 +308,7 @@ def test_a_choice_made_in_parts_equals_the_choice_made_at_once(monkeypatch):
 @pytest.mark.parametrize(("num_sentences", "queries_at_once"), [(33, 300), (300, 296)])
 def test_a_choice_by_convolutions_equals_the_choice_by_products(monkeypatch, num_sentences, queries_at_once):
     monkeypatch.setattr(linear, "convolves_faster", lambda: False)
-    monkeypatch.setattr(sentence_search, "multiplies_512_bits", lambda: True)
+    monkeypatch.setattr(sentence_search, "has_zen5_avx512", lambda: True)
     generator = torch.Generator().manual_seed(3)
     # Products of whole numbers are exact, and often equal.
     query, key = (torch.randint(-2, 3, (2, 3, some, 5), generator=generator).float() for some in (700, num_sentences))
@@ -330,16 +330,16 @@ def test_a_choice_by_convolutions_equals_the_choice_by_products(monkeypatch, num
         assert {num_queries for num_queries, *_ in shapes} == {queries_at_once}
         assert len(shapes) == 2 * 2 * 3
         shapes.clear()
-        monkeypatch.setattr(sentence_search, "multiplies_512_bits", lambda: False)
+        monkeypatch.setattr(sentence_search, "has_zen5_avx512", lambda: False)
         torch.testing.assert_close(select_by_relevance(query, key, mask, 4, **given), products, equal_nan=True)
         assert not shapes
-        monkeypatch.setattr(sentence_search, "multiplies_512_bits", lambda: True)
+        monkeypatch.setattr(sentence_search, "has_zen5_avx512", lambda: True)
         monkeypatch.setattr(linear, "convolves_faster", lambda: False)
 
 
 def test_no_tensor_holds_the_scores_of_all_queries_and_sentences(monkeypatch):
-    at_once = 2**16
-    monkeypatch.setattr(sentence_search, "SCORES_AT_ONCE", at_once)
+    chunk_size = 2**16
+    monkeypatch.setattr(sentence_search, "SCORES_AT_ONCE", chunk_size)
     num_queries, num_sentences, width = 2000, 700, 8
     query = torch.randn(1, 2, num_queries, width, requires_grad=True)
     key = torch.randn(1, 2, num_sentences, width, requires_grad=True)
@@ -347,7 +347,7 @@ def test_no_tensor_holds_the_scores_of_all_queries_and_sentences(monkeypatch):
     with LargestTensor() as largest:
         select_by_relevance(query, key, mask, 3)[1].sum().backward()
     # Padded to whole groups of 32 the sentences are 704.
-    assert largest.numbers <= at_once * 704 / 700
+    assert largest.numbers <= chunk_size * 704 / 700
     with LargestTensor() as largest:
         keep_top_t(query @ key.transpose(2, 3), 3)
     assert largest.numbers >= 2 * num_queries * num_sentences

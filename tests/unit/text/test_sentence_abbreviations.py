@@ -4,8 +4,8 @@
 
 import pytest
 
+from hier_nmt.text.segmentation import segment_text
 from hier_nmt.text.sentence_abbreviations import rejoined
-from hier_nmt.text.text_segmentation import segment_text
 
 pytest.importorskip("sentencex")
 

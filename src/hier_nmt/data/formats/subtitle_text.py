@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import Literal, NamedTuple
 
-from ...text.placed_marks import Mark, with_marks
+from ...text.inline_markup import Mark, with_marks
 
 TAG = re.compile(r"</?(?!br\b)[a-zA-Z][^<>]*>|\{\\[^{}]*\}", re.IGNORECASE)
 # A break that does not end a line of the file: of SubStation, which players of SubRip know too, and of HTML.

@@ -10,7 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
-from ...text.text_segmentation import segment_text
+from ...text.segmentation import segment_text
 from ..corpus_files import CorpusError, read_bytes
 from ..documents import ParallelDocument, SentencePair
 from ..text_files import decode_text

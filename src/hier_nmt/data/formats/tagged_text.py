@@ -25,11 +25,11 @@ from typing import Literal
 from lxml import etree
 
 from ...text.document_layout import TextRun
+from ...text.inline_markup import Mark, with_marks
 from ...text.kept_spans import KeptSpan
-from ...text.kept_text import without_spans
-from ...text.placed_marks import Mark, with_marks
 from ...text.protected_spans import LINE_BREAK, OBJECT
 from ...text.run_builder import RunBuilder
+from ...text.untranslatable import without_spans
 from .xml_files import Element, local_name, valid_text
 
 _XML_SPACE = "{http://www.w3.org/XML/1998/namespace}space"

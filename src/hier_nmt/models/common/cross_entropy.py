@@ -11,7 +11,7 @@ import torch
 from torch import nn
 from torch.autograd.function import once_differentiable
 
-from ...ops.precision import full_precision
+from ...ops.numerics import full_precision
 
 IGNORED_LABEL = -100
 # Logits worked on at a time: on the CPU what the caches hold, elsewhere enough to keep the device busy.

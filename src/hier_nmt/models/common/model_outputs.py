@@ -18,7 +18,7 @@ class HierNMTEncoderOutput(BaseModelOutput):
     """Encoder output that knows the sentences of its states.
 
     Attributes:
-        sentence_ids, paragraph_ids: numbers of the source tokens [B, S]; 0 is padding.
+        sentence_ids, paragraph_ids: sentence and paragraph ids of the source tokens [B, S]; 0 is padding.
         sentence_states: encodings of the sentences [B, N, D], where all layers share them.
         selected_sentences, sentence_attentions: per layer, on request (`output_selected_sentences`,
             `output_sentence_attentions`): the sentences that each token chose and their scores, both [B, H, S, t].

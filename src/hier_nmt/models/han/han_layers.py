@@ -60,11 +60,11 @@ class TokensAndSummaries(nn.Module):
             plan: that of the self-attention.
             summary_keys: what `context_attn.sentence_keys` made of the summaries; None: there are none to read.
         """
-        entering = self.residual.enter(hidden_states)
+        entering = self.residual.pre(hidden_states)
         change = self.self_attn(entering, plan, **kwargs)[0]
         if summary_keys is not None:
             change = change + self.context_attn(entering, summary_keys, **kwargs)[0]
-        return self.residual.leave(hidden_states, change)
+        return self.residual.post(hidden_states, change)
 
 
 class HANEncoderLayer(GradientCheckpointingLayer):
@@ -146,9 +146,9 @@ class HANDecoderLayer(GradientCheckpointingLayer):
             )
         hidden_states = self.attention(hidden_states, self_plan, keys, cache=cache, **kwargs)
         if encoder_hidden_states is not None:
-            entering = self.encoder_attn_residual.enter(hidden_states)
+            entering = self.encoder_attn_residual.pre(hidden_states)
             change = self.encoder_attn(entering, cross_plan, encoder_hidden_states, cache=cache, **kwargs)[0]
-            hidden_states = self.encoder_attn_residual.leave(hidden_states, change)
+            hidden_states = self.encoder_attn_residual.post(hidden_states, change)
         return self.feed_forward_residual(hidden_states, self.feed_forward)
 
 

@@ -34,6 +34,13 @@ from ...ops.linear import Linear
 from ..common.cross_entropy import mean_cross_entropy
 from ..common.model_outputs import HierNMTEncoderOutput
 from ..common.safetensors_model import SafetensorsModel
+from .structure_inputs import (
+    check_structure_ids,
+    document_structure,
+    next_token_sentence_ids,
+    target_structure,
+    token_mask,
+)
 from .transformer_layers import (
     CROSS_ATTENTION_CLASSES,
     DECODER_SELF_ATTENTION_CLASSES,
@@ -42,13 +49,6 @@ from .transformer_layers import (
     HierNMTDecoderLayer,
     HierNMTEncoderLayer,
     sentence_units,
-)
-from .window_structure import (
-    check_structure_ids,
-    document_structure,
-    target_structure,
-    token_mask,
-    written_sentences,
 )
 
 
@@ -178,7 +178,7 @@ class HierNMTEncoder(HierNMTStack):
         Args:
             input_ids: [B, S]; or `inputs_embeds`.
             attention_mask: [B, S], zero on padding; default: everything but `pad_token_id`.
-            sentence_ids, paragraph_ids: numbers of the tokens [B, S] from 1, 0 on padding; default: derived from the
+            sentence_ids, paragraph_ids: ids of the tokens [B, S] from 1, 0 on padding; default: derived from the
                 separators in `input_ids`.
             inputs_embeds: [B, S, D], before scaling.
 
@@ -262,7 +262,7 @@ class HierNMTDecoder(HierNMTStack):
         Args:
             input_ids: the newest Q target tokens [B, Q]; or `inputs_embeds`.
             attention_mask: mask of the whole prefix [B, L], zero on padding; or a ready 4-dimensional mask.
-            sentence_ids, paragraph_ids: numbers of the whole prefix [B, L], from 1, 0 on padding (columns past the
+            sentence_ids, paragraph_ids: ids of the whole prefix [B, L], from 1, 0 on padding (columns past the
                 prefix, for static caches, are ignored); default: derived from `input_ids`, which then must be the whole
                 prefix wherever the configuration reads sentences.
             encoder_hidden_states: source states [B, S, D].
@@ -295,7 +295,7 @@ class HierNMTDecoder(HierNMTStack):
                 source_sentences = kept_with_cache(
                     cache, 0, "sentences", lambda: self._source_sentences(encoder_structure)
                 )
-            writing = written_sentences(self.config, queries, input_ids)
+            writing = next_token_sentence_ids(self.config, queries, input_ids)
             cross_plan = self._cross_attention_plan(
                 inputs_embeds,
                 encoder_hidden_states,

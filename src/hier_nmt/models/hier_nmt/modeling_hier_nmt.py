@@ -32,9 +32,9 @@ from ..common.model_outputs import (
 )
 from ..common.target_generation import TargetGenerationMixin
 from ..common.target_labels import shift_tokens_right
+from .decoding_cache import decoding_cache
 from .encoder_decoder import HierNMTDecoder, HierNMTEncoder, HierNMTPreTrainedModel
-from .growing_cache import growing_cache
-from .window_structure import source_structure, target_numbers, without_padding_behind
+from .structure_inputs import mask_right_padding, source_structure, target_numbers
 
 
 class HierNMTModel(HierNMTPreTrainedModel):
@@ -99,8 +99,8 @@ class HierNMTModel(HierNMTPreTrainedModel):
             attention_mask: [B, S], zero on source padding; default: everything but `pad_token_id`.
             decoder_input_ids: target tokens [B, Q]; or `decoder_inputs_embeds` [B, Q, D].
             decoder_attention_mask: mask of the whole target prefix [B, L].
-            sentence_ids, paragraph_ids: numbers of the source tokens [B, S]; default: derived from the separators.
-            decoder_sentence_ids, decoder_paragraph_ids: numbers of the whole target prefix [B, L]; likewise.
+            sentence_ids, paragraph_ids: ids of the source tokens [B, S]; default: derived from the separators.
+            decoder_sentence_ids, decoder_paragraph_ids: ids of the whole target prefix [B, L]; likewise.
             encoder_outputs: what the encoder returned earlier.
             cache: of earlier target tokens; `past_key_values` is its older name.
             use_cache: make a cache if there is none.
@@ -272,7 +272,7 @@ class HierNMTForConditionalGeneration(HierNMTPreTrainedModel, TargetGenerationMi
         A step copies neither the whole translation nor, for beams, the source. Its rows are those of one batch of
         documents, whose order stays.
         """
-        return growing_cache(self.config.decoder_layers)
+        return decoding_cache(self.config.decoder_layers)
 
     def prepare_inputs_for_generation(  # type: ignore[override]  # the cache has another name in each version
         self,
@@ -295,7 +295,7 @@ class HierNMTForConditionalGeneration(HierNMTPreTrainedModel, TargetGenerationMi
             next_sequence_length: number of its newest tokens that are not cached yet; default: all the cache lacks.
             cache: of earlier target tokens; `past_key_values` is its older name.
             decoder_attention_mask: [B, L], zero on left padding; default: found from `pad_token_id`.
-            decoder_sentence_ids, decoder_paragraph_ids: the caller's numbers of a forced prefix; new tokens count on.
+            decoder_sentence_ids, decoder_paragraph_ids: the caller's ids of a forced prefix; new tokens count on.
         """
         cache = one_cache(cache, past_key_values)
         if next_sequence_length is None and cache is not None:
@@ -303,7 +303,7 @@ class HierNMTForConditionalGeneration(HierNMTPreTrainedModel, TargetGenerationMi
             next_sequence_length = input_ids.shape[1] - past_length if 0 < past_length < input_ids.shape[1] else None
         if decoder_attention_mask is None:
             decoder_attention_mask = self._left_padding_mask(input_ids)
-        mask = without_padding_behind(input_ids, self.config.pad_token_id, decoder_attention_mask)
+        mask = mask_right_padding(input_ids, self.config.pad_token_id, decoder_attention_mask)
         sentence_ids = target_numbers(input_ids, decoder_sentence_ids, self.config.separator_token_ids, mask)
         paragraph_ids = target_numbers(input_ids, decoder_paragraph_ids, self.config.paragraph_token_ids, mask)
         if isinstance(cache, EncoderDecoderCache) and cache.is_compileable:

@@ -59,7 +59,7 @@ SENTENCE_ENCODER_CLASSES: dict[str, type[SentenceEncoder] | type[ConvolutionalSu
 
 
 def sentence_units(config: HierNMTConfig, sentence_ids: torch.Tensor) -> Sentences:
-    """What the configured sentence encoder encodes of documents with the numbers `sentence_ids` [B, S]."""
+    """What the configured sentence encoder encodes of documents with the ids `sentence_ids` [B, S]."""
     return SENTENCE_ENCODER_CLASSES[config.sentence_encoder].units(config, sentence_ids)
 
 
@@ -89,11 +89,11 @@ class Residual(nn.Module):
         self.normalize_before = config.normalize_before
         self.dropout = config.dropout
 
-    def enter(self, hidden_states: torch.Tensor) -> torch.Tensor:
+    def pre(self, hidden_states: torch.Tensor) -> torch.Tensor:
         """What the block reads, [B, Q, D]."""
         return self.layer_norm(hidden_states) if self.normalize_before else hidden_states
 
-    def leave(self, hidden_states: torch.Tensor, change: torch.Tensor) -> torch.Tensor:
+    def post(self, hidden_states: torch.Tensor, change: torch.Tensor) -> torch.Tensor:
         """The states [B, Q, D] with what the block made of them, `change` [B, Q, D]."""
         change = nn.functional.dropout(change, p=self.dropout, training=self.training)
         hidden_states = hidden_states + change
@@ -101,7 +101,7 @@ class Residual(nn.Module):
 
     def forward(self, hidden_states: torch.Tensor, block: Callable[[torch.Tensor], torch.Tensor]) -> torch.Tensor:
         """hidden_states + block(hidden_states), all [B, Q, D]."""
-        return self.leave(hidden_states, block(self.enter(hidden_states)))
+        return self.post(hidden_states, block(self.pre(hidden_states)))
 
 
 class SentenceReadingLayer(GradientCheckpointingLayer):
@@ -169,7 +169,7 @@ class HierNMTEncoderLayer(SentenceReadingLayer):
             sentences: where the sentences are, if their encodings are read.
             sentence_states: their encodings [B, N, D], if all layers share them.
         """
-        entering = self.self_attn_residual.enter(hidden_states)
+        entering = self.self_attn_residual.pre(hidden_states)
         if self.sentence_encoder is not None and sentences is not None:
             sentence_states = self.sentence_encoder(entering, sentences.sentence_ids, sentences.num_sentences)
         mask = None if sentences is None else sentences.mask
@@ -177,7 +177,7 @@ class HierNMTEncoderLayer(SentenceReadingLayer):
         change = self.self_attn(entering, plan, sentence_keys=keys, **kwargs)[0]
         if self.sentence_heads is not None:
             change = change + self.sentence_heads(entering, heads_keys, **kwargs)[0]
-        hidden_states = self.self_attn_residual.leave(hidden_states, change)
+        hidden_states = self.self_attn_residual.post(hidden_states, change)
         hidden_states = self._read_context(hidden_states, context_keys, **kwargs)
         return self.feed_forward_residual(hidden_states, self.feed_forward)
 
@@ -228,11 +228,11 @@ class HierNMTDecoderLayer(SentenceReadingLayer):
             pooling: how target sentences are encoded, if all layers do it alike.
             cache: of the decoder, or None.
         """
-        entering = self.self_attn_residual.enter(hidden_states)
+        entering = self.self_attn_residual.pre(hidden_states)
         if self.sentence_encoder is not None:
             pooling = SentencePooling(entering, self.sentence_encoder)
         attended = self.self_attn(entering, self_plan, cache=cache, pooling=pooling, **kwargs)
-        hidden_states = self.self_attn_residual.leave(hidden_states, attended[0])
+        hidden_states = self.self_attn_residual.post(hidden_states, attended[0])
         if encoder_hidden_states is None:
             return self.feed_forward_residual(hidden_states, self.feed_forward)
 
@@ -243,13 +243,13 @@ class HierNMTDecoderLayer(SentenceReadingLayer):
             "sentence_keys",
             lambda: self._source_keys(encoder_hidden_states, source_sentences, source_sentence_states),
         )
-        entering = self.encoder_attn_residual.enter(hidden_states)
+        entering = self.encoder_attn_residual.pre(hidden_states)
         change = self.encoder_attn(
             entering, cross_plan, encoder_hidden_states, cache=cache, sentence_keys=keys, **kwargs
         )[0]
         if self.sentence_heads is not None:
             change = change + self.sentence_heads(entering, heads_keys, **kwargs)[0]
-        hidden_states = self.encoder_attn_residual.leave(hidden_states, change)
+        hidden_states = self.encoder_attn_residual.post(hidden_states, change)
         hidden_states = self._read_context(hidden_states, context_keys, **kwargs)
         return self.feed_forward_residual(hidden_states, self.feed_forward)
 

@@ -15,9 +15,9 @@ from hier_nmt.data.formats.tagged_text import TaggedText
 from hier_nmt.jobs.translate_files import translate_file
 from hier_nmt.jobs.translate_pages import Page, translate_page
 from hier_nmt.text.html_text import html_runs
-from hier_nmt.text.kept_text import STAND_INS
 from hier_nmt.text.markdown_text import markdown_runs
 from hier_nmt.text.protected_spans import LINE_BREAK, OBJECT, protected_texts
+from hier_nmt.text.untranslatable import STAND_INS
 
 pytest.importorskip("sentencex")
 pytest.importorskip("markdown_it")

@@ -23,7 +23,7 @@ from ...ops.document_structure import (
 
 
 def check_structure_ids(name: str, structure_ids: torch.Tensor | None, states: torch.Tensor) -> None:
-    """Raises a ValueError unless the caller's numbers are integers for the tokens of `states` [B, S, D]."""
+    """Raises a ValueError unless the caller's ids are integers for the tokens of `states` [B, S, D]."""
     if structure_ids is None:
         return
     if structure_ids.is_floating_point() or structure_ids.ndim != 2 or structure_ids.shape[0] != states.shape[0]:
@@ -74,13 +74,13 @@ def document_structure(
     sentence_ids: torch.Tensor | None = None,
     paragraph_ids: torch.Tensor | None = None,
 ) -> DocumentStructure:
-    """Structure of a window: the caller's numbers [B, S] where given, else derived from the tokens, else one sentence.
+    """Structure of a window: the caller's ids [B, S] where given, else derived from the tokens, else one sentence.
 
     Args:
         config: names the separator tokens.
         input_ids: token ids [B, S], or None where only embeddings are known.
         attention_mask: [B, S], zero on padding.
-        sentence_ids, paragraph_ids: the caller's own numbers [B, S], or None; what they say of padding is not read.
+        sentence_ids, paragraph_ids: the caller's own ids [B, S], or None; what they say of padding is not read.
 
     Raises:
         ValueError: a number is negative.
@@ -178,7 +178,7 @@ def target_numbers(
     return numbers if attention_mask is None else numbers * attention_mask.long()
 
 
-def without_padding_behind(
+def mask_right_padding(
     input_ids: torch.Tensor, pad_token_id: int | None, attention_mask: torch.Tensor | None
 ) -> torch.Tensor | None:
     """The mask [B, L] of a target prefix [B, L] without padding behind its tokens; None if there is nothing to hide.
@@ -200,10 +200,10 @@ def without_padding_behind(
     return attention_mask * ~is_behind
 
 
-def written_sentences(
+def next_token_sentence_ids(
     config: HierNMTConfig, queries: DocumentStructure, input_ids: torch.Tensor | None
 ) -> DocumentStructure:
-    """The Q newest target tokens under the numbers of the sentences they write: those of the tokens behind them.
+    """The Q newest target tokens under the ids of the sentences they write: those of the tokens behind them.
 
     Behind the last token stands nothing yet: a separator writes the next sentence, anything else its own.
     """

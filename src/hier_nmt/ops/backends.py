@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import torch
 
 
-class CompiledForm(NamedTuple):
+class CompiledBackend(NamedTuple):
     """Functions that compute what others of this package do, faster.
 
     Attributes:
@@ -34,12 +34,12 @@ class CompiledForm(NamedTuple):
 _installed: dict[str, Any] = {}
 
 
-def install_compiled_form(form: CompiledForm | None) -> None:
+def register_compiled_backend(form: CompiledBackend | None) -> None:
     """Has the compiled form used from now on wherever it is usable; None takes it away."""
     _installed["form"] = form
 
 
-def install_triton_attention(load: Callable[[], Callable[..., torch.Tensor]]) -> None:
+def register_triton_attention(load: Callable[[], Callable[..., torch.Tensor]]) -> None:
     """Has `attention_kernel="triton"` computed by what `load` gives: `GroupedAttention.apply` in Triton."""
     _installed["triton"] = load
 
@@ -55,7 +55,7 @@ def triton_attention() -> Callable[..., torch.Tensor]:
     return _installed["triton"]()
 
 
-def compiled_form(query: torch.Tensor) -> CompiledForm | None:
+def compiled_backend(query: torch.Tensor) -> CompiledBackend | None:
     """The compiled form, if there is one that can take the query [B, H, Q, E]."""
     form = _installed.get("form")
     return form if form is not None and form.is_usable(query) else None

@@ -1,14 +1,14 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Which queries read which sentences, and which of them are worked on together: integers only.
+"""Which queries read which sentences, and which of them are computed together: integers only.
 
 The pairs of a query and a sentence that it reads are sorted by sentence and head. Those of one sentence and head are a
-block, or a few of equal size where they are many. Blocks with about as many words and queries are worked on together,
+block, or a few of equal size where they are many. Blocks with about as many tokens and queries are computed together,
 so that little is padded. Sentences and blocks are planned on the processor, pairs where the states are; if that is a
 device, it is waited for once, to know how many queries read each sentence.
 
 Dimensions: B batch, H' heads at work, Q queries, K keys, N sentences, C sentences read per query (the own one
-included), R = B H' Q rows, M blocks, m blocks of a chunk, L queries of the largest block of a chunk, W words of its
+included), R = B H' Q rows, M blocks, m blocks of a chunk, L queries of the largest block of a chunk, W tokens of its
 longest sentence.
 """
 
@@ -19,7 +19,7 @@ from typing import NamedTuple
 import torch
 from torch.nn import functional
 
-from .processor import at_once, sent
+from .processor import chunk_size, copy_to_device
 
 # Most queries of a block.
 MOST_QUERIES = 1024
@@ -29,20 +29,20 @@ MULTIPLE = 8
 CHUNK_COST = 1024
 # Numbers in the largest temporary of a chunk.
 NUMBERS_AT_ONCE = 2**18
-# Sentences of a chunk are of one class of lengths: up to 8 words, up to 11, up to 16, ...
+# Sentences of a chunk are of one class of lengths: up to 8 tokens, up to 11, up to 16, ...
 LENGTH_CLASSES = [8 * 2 ** (step / 2) for step in range(40)]
 
 
-class SentenceWords(NamedTuple):
-    """Where the words of each sentence of a batch are; its sentences are ranked by length, the shortest first.
+class SentenceSpans(NamedTuple):
+    """Where the tokens of each sentence of a batch are; its sentences are ranked by length, the shortest first.
 
     Attributes:
         rank: rank of each place [B * (1 + N)], a place being `row * (1 + N) + number`; B * (1 + N) for places without
-            words and for number 0, the padding.
-        start: where its words begin in `keys`, by rank [B * (1 + N)]; on the processor.
-        length: its number of words, by rank [B * (1 + N)]; on the processor.
+            tokens and for number 0, the padding.
+        start: where its tokens begin in `keys`, by rank [B * (1 + N)]; on the processor.
+        length: its number of tokens, by rank [B * (1 + N)]; on the processor.
         row: its document, by rank [B * (1 + N)]; on the processor.
-        keys: the words of all sentences [B * K], as `row * K + index`.
+        keys: the tokens of all sentences [B * K], as `row * K + index`.
     """
 
     rank: torch.Tensor
@@ -52,8 +52,8 @@ class SentenceWords(NamedTuple):
     keys: torch.Tensor
 
 
-def find_words(key_sentence_ids: torch.Tensor) -> SentenceWords:
-    """The words of the sentences numbered in `key_sentence_ids` [B, K] from 1; 0 is padding."""
+def index_sentences(key_sentence_ids: torch.Tensor) -> SentenceSpans:
+    """The tokens of the sentences numbered in `key_sentence_ids` [B, K] from 1; 0 is padding."""
     batch_size, _ = key_sentence_ids.shape
     num_numbers = int(key_sentence_ids.max()) + 1
     num_places = batch_size * num_numbers
@@ -66,7 +66,7 @@ def find_words(key_sentence_ids: torch.Tensor) -> SentenceWords:
     length, place = count.sort(stable=True)
     rank = torch.empty_like(place).scatter_(0, place, torch.arange(num_places, device=count.device))
     rank.masked_fill_(count == 0, num_places)
-    return SentenceWords(sent(rank, device), start[place], length, place // num_numbers, keys)
+    return SentenceSpans(copy_to_device(rank, device), start[place], length, place // num_numbers, keys)
 
 
 def counts(numbers: torch.Tensor, bound: int) -> torch.Tensor:
@@ -116,14 +116,14 @@ class RowOrder(NamedTuple):
 
 
 class ChunkPlan(NamedTuple):
-    """Blocks that are worked on together.
+    """Blocks that are computed together.
 
     Attributes:
         blocks: which they are.
         slots: their slots.
         num_queries: L, the slots of each.
         longest: W.
-        is_even: all of their sentences have W words.
+        is_even: all of their sentences have W tokens.
     """
 
     blocks: slice
@@ -142,11 +142,11 @@ class Blocks:
         group: sentence and head of each block [M], `rank * H' + head`; blocks of one group follow one another. On the
             processor.
         is_divided: some group has several blocks.
-        start: where the words of its sentence begin in `SentenceWords.keys` [M].
+        start: where the tokens of its sentence begin in `SentenceSpans.keys` [M].
         length: how many these are [M].
         offset: of its sentence and head in `RowOrder` [M].
         slot: slot of each pair [R, C], int32; the number of slots for pairs that name no sentence.
-        chunks: which blocks are worked on together, in their order, or none.
+        chunks: which blocks are computed together, in their order, or none.
     """
 
     row: torch.Tensor
@@ -161,7 +161,7 @@ class Blocks:
 
 def plan_blocks(
     numbers: torch.Tensor,
-    words: SentenceWords,
+    spans: SentenceSpans,
     key_order: RowOrder,
     *,
     first_head: int = 0,
@@ -171,24 +171,24 @@ def plan_blocks(
 
     Args:
         numbers: of the sentences.
-        words: where the words of the sentences are.
+        spans: where the tokens of the sentences are.
         key_order: in which order the keys lie.
         first_head: the first of the heads at work.
         num_queries: slots of every block, for whoever works on each block alone: then there are no chunks. None: as
             many as the largest block of its chunk needs.
     """
     batch_size, num_heads, _, num_choices = numbers.shape
-    num_places, num_pairs = len(words.rank), numbers.numel()
+    num_places, num_pairs = len(spans.rank), numbers.numel()
     num_groups = num_places * num_heads
     device = numbers.device
     first_place = torch.arange(0, num_places, num_places // batch_size, device=device)[:, None, None, None]
     heads = torch.arange(num_heads, device=device)[:, None, None]
-    rank = words.rank.index_select(0, (numbers + first_place).flatten()).view(numbers.shape)
+    rank = spans.rank.index_select(0, (numbers + first_place).flatten()).view(numbers.shape)
     group_of_pair = rank.mul_(num_heads).add_(heads).flatten()
     count = counts(group_of_pair, num_groups + num_heads)[:num_groups].cpu()
-    length = words.length.repeat_interleave(num_heads)
+    length = spans.length.repeat_interleave(num_heads)
     if num_queries is None:
-        most = (at_once(NUMBERS_AT_ONCE, device) // length.clamp_min(1)).clamp_(1, MOST_QUERIES)
+        most = (chunk_size(NUMBERS_AT_ONCE, device) // length.clamp_min(1)).clamp_(1, MOST_QUERIES)
         num_blocks = (count + most - 1) // most
         size = rounded_up((count + num_blocks - 1) // num_blocks.clamp_min(1))
     else:
@@ -200,7 +200,7 @@ def plan_blocks(
     order = (length_class * (num_pairs + MULTIPLE) + size).argsort()
     place = torch.empty_like(order).scatter_(0, order, torch.arange(num_groups, device=count.device))
     place = narrowed(functional.pad(place, (0, num_heads), value=num_groups), num_groups + 1)
-    place = sent(place, device)
+    place = copy_to_device(place, device)
     pair = place.index_select(0, group_of_pair).sort().indices
     num_blocks = num_blocks[order]
     index = torch.repeat_interleave(num_blocks)
@@ -221,7 +221,7 @@ def plan_blocks(
     # block name no sentence.
     gaps = functional.pad((slots - filled).cumsum(0) - (slots - filled), (0, 1), value=num_slots)
     filled = torch.cat([filled, num_pairs - filled.sum(0, keepdim=True)])
-    gaps, filled = sent(gaps, device), sent(filled, device)
+    gaps, filled = copy_to_device(gaps, device), copy_to_device(filled, device)
     block = torch.repeat_interleave(filled, output_size=num_pairs)
     slot = gaps.index_select(0, block).add_(torch.arange(num_pairs, device=device)).clamp_max_(num_slots)
     slot_pair = torch.full((num_slots + 1,), num_pairs, device=device).scatter_(0, slot, pair)[:-1]
@@ -230,9 +230,9 @@ def plan_blocks(
         row=(slot_pair // num_choices).clamp_max_(num_pairs // num_choices - 1).int(),
         group=group,
         is_divided=bool((num_blocks > 1).any()),
-        start=sent(words.start[rank], device),
-        length=sent(words.length[rank], device),
-        offset=sent(key_order.offset(words.row[rank], head + first_head), device),
+        start=copy_to_device(spans.start[rank], device),
+        length=copy_to_device(spans.length[rank], device),
+        offset=copy_to_device(key_order.offset(spans.row[rank], head + first_head), device),
         slot=torch.empty_like(slot).scatter_(0, pair, slot).view(-1, num_choices).int(),
         chunks=chunks,
     )
@@ -254,7 +254,7 @@ def plan_chunks(
     """Blocks of one class of lengths, as many as are worked on at one time.
 
     Args:
-        length: number of words of each block [M].
+        length: number of tokens of each block [M].
         length_class: its class [M], ascending.
         size: its number of queries [M], ascending in a class.
         device: where the work is done.
@@ -265,12 +265,12 @@ def plan_chunks(
     index = torch.repeat_interleave(of_class)
     longest = torch.zeros_like(of_class).scatter_reduce_(0, index, length, "amax")
     shortest = longest.scatter_reduce(0, index, length, "amin")
-    sizes, chunk_cost = size.tolist(), at_once(CHUNK_COST, device)
+    sizes, chunk_cost = size.tolist(), chunk_size(CHUNK_COST, device)
     chunks: list[ChunkPlan] = []
     start = slot = 0
     for count, long, short in torch.stack([of_class, longest, shortest], dim=1).tolist():
         end = start + count
-        slots_at_once = at_once(NUMBERS_AT_ONCE, device) // max(long, 32)
+        slots_at_once = chunk_size(NUMBERS_AT_ONCE, device) // max(long, 32)
         while start < end:
             stop = min(start + max(slots_at_once // sizes[start], 1), end)
             # The last is the largest.
@@ -294,15 +294,15 @@ class Chunk(NamedTuple):
         blocks: which they are.
         slots: their slots.
         rows: row of each query in the flattened queries [m, L].
-        keys: rows of the words [m, W] in the order of `RowOrder`; the number of rows where there is none.
-        may_look: boolean [m, W, L or 1], or None where all is to be seen.
+        keys: rows of the tokens [m, W] in the order of `RowOrder`; the number of rows where there is none.
+        attend_mask: boolean [m, W, L or 1], or None where all is to be seen.
     """
 
     blocks: slice
     slots: slice
     rows: torch.Tensor
     keys: torch.Tensor
-    may_look: torch.Tensor | None
+    attend_mask: torch.Tensor | None
 
     def of_slots(self, states: torch.Tensor) -> torch.Tensor:
         """Those of all slots' states [slots, ...] that are the chunk's [m, L, ...]."""
@@ -314,7 +314,7 @@ class Slab(NamedTuple):
 
     Attributes:
         blocks: which of their queries read which sentences.
-        words: of all sentences.
+        spans: of all sentences.
         key_order: in which order the keys lie.
         num_heads: H'.
         num_queries: Q.
@@ -322,7 +322,7 @@ class Slab(NamedTuple):
     """
 
     blocks: Blocks
-    words: SentenceWords
+    spans: SentenceSpans
     key_order: RowOrder
     num_heads: int
     num_queries: int
@@ -331,44 +331,46 @@ class Slab(NamedTuple):
     def chunks(self) -> Iterator[Chunk]:
         """The blocks, some of one class of lengths at a time."""
         plans = self.blocks.chunks
-        most_words = at_once(NUMBERS_AT_ONCE, self.blocks.start.device)
+        most_tokens = chunk_size(NUMBERS_AT_ONCE, self.blocks.start.device)
         known_until = first = 0
         for place, plan in enumerate(plans):
             if plan.blocks.start >= known_until:
-                # The words of the chunks that follow are looked up at the same time.
+                # The tokens of the chunks that follow are looked up at the same time.
                 first = plan.blocks.start
                 for following in plans[place:]:
-                    num_words = (following.blocks.stop - first) * plan.longest
-                    if following.longest != plan.longest or (following is not plan and num_words > most_words):
+                    num_tokens = (following.blocks.stop - first) * plan.longest
+                    if following.longest != plan.longest or (following is not plan and num_tokens > most_tokens):
                         break
                     known_until = following.blocks.stop
-                words, keys, is_word = self._words(slice(first, known_until), plan.longest, plan.is_even)
+                spans, keys, is_token = self._words(slice(first, known_until), plan.longest, plan.is_even)
             here = slice(plan.blocks.start - first, plan.blocks.stop - first)
-            may_look = None if is_word is None else is_word[here, :, None]
-            yield self._chunk(plan, words[here], keys[here], may_look)
+            attend_mask = None if is_token is None else is_token[here, :, None]
+            yield self._chunk(plan, spans[here], keys[here], attend_mask)
 
     def _words(
         self, blocks: slice, longest: int, is_even: bool
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor | None]:
-        """For the words of some blocks [m, W]: `row * K + index`, their rows in the keys, and whether they are words.
+        """For the tokens of some blocks [m, W]: `row * K + index`, their rows in the keys, and whether they are tokens.
 
-        The last is None where all blocks have the same number of words.
+        The last is None where all blocks have the same number of tokens.
         """
         index = torch.arange(longest, device=self.blocks.start.device)
         places = self.blocks.start[blocks, None] + index
         if is_even:
-            words = self.words.keys[places]
-            return words, self.key_order.places(words) + self.blocks.offset[blocks, None], None
-        is_word = index < self.blocks.length[blocks, None]
-        words = self.words.keys[places.masked_fill_(~is_word, 0)]
-        keys = self.key_order.places(words) + self.blocks.offset[blocks, None]
-        keys.masked_fill_(~is_word, len(self.words.keys) * self.key_order.num_heads)
-        return words, keys, is_word
+            spans = self.spans.keys[places]
+            return spans, self.key_order.places(spans) + self.blocks.offset[blocks, None], None
+        is_token = index < self.blocks.length[blocks, None]
+        spans = self.spans.keys[places.masked_fill_(~is_token, 0)]
+        keys = self.key_order.places(spans) + self.blocks.offset[blocks, None]
+        keys.masked_fill_(~is_token, len(self.spans.keys) * self.key_order.num_heads)
+        return spans, keys, is_token
 
-    def _chunk(self, plan: ChunkPlan, words: torch.Tensor, keys: torch.Tensor, may_look: torch.Tensor | None) -> Chunk:
+    def _chunk(
+        self, plan: ChunkPlan, spans: torch.Tensor, keys: torch.Tensor, attend_mask: torch.Tensor | None
+    ) -> Chunk:
         rows = self.blocks.row[plan.slots].view(-1, plan.num_queries)
         if self.query_positions is not None:
             positions = self.query_positions[rows % self.num_queries]
-            is_past = (words % self.key_order.length)[..., None] <= positions[:, None, :]
-            may_look = is_past if may_look is None else is_past & may_look
-        return Chunk(plan.blocks, plan.slots, rows, keys, may_look)
+            is_past = (spans % self.key_order.length)[..., None] <= positions[:, None, :]
+            attend_mask = is_past if attend_mask is None else is_past & attend_mask
+        return Chunk(plan.blocks, plan.slots, rows, keys, attend_mask)

@@ -10,7 +10,7 @@ import pytest
 from transformers import AutoConfig, AutoModel, AutoModelForSeq2SeqLM, PreTrainedConfig
 
 from hier_nmt import HANConfig, HierNMTConfig, RNNNMTConfig
-from hier_nmt.configuration.hub_configuration import HubConfig
+from hier_nmt.configuration.hub_config import HubConfig
 from hier_nmt.publishing.exported_code import PACKAGE, exported_files, flattened, stale_code
 
 CONFIG_CLASSES = [HierNMTConfig, HANConfig, RNNNMTConfig]

@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Fixtures of the tests of the models' parts."""
+"""Fixtures of the tests of operations."""
 
 import pytest
 

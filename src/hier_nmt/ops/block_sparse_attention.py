@@ -18,7 +18,7 @@ from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
 from .big_bird_pattern import BigBirdPlan
-from .processor import at_once
+from .processor import chunk_size
 from .selected_attention import UNREAD
 
 # Numbers in the largest temporary of a step.
@@ -32,13 +32,13 @@ class Step(NamedTuple):
         units: which.
         queries: rows of their queries [m, b].
         keys: rows of the keys they read [m, L].
-        may_look: boolean [m, 1 or b, L].
+        attend_mask: boolean [m, 1 or b, L].
     """
 
     units: slice
     queries: torch.Tensor
     keys: torch.Tensor
-    may_look: torch.Tensor
+    attend_mask: torch.Tensor
 
 
 @dataclass(frozen=True)
@@ -104,15 +104,15 @@ class BlockUnits:
 
     def steps(self, num_places: int) -> Iterator[Step]:
         """All units, some at a time, with their rows among those of S = `num_places` tokens."""
-        size = max(at_once(NUMBERS_AT_ONCE, self.row.device) // (self.block_size * self.num_keys), 1)
+        size = max(chunk_size(NUMBERS_AT_ONCE, self.row.device) // (self.block_size * self.num_keys), 1)
         for start in range(0, len(self.row), size):
             units = slice(start, min(start + size, len(self.row)))
             queries = self._positions(self.block[units, None])
             keys, is_read = self._keys(units)
-            may_look = is_read[:, None]
+            attend_mask = is_read[:, None]
             if self.is_causal:
-                may_look = may_look & (keys[:, None] <= queries[..., None])
-            yield Step(units, self._rows(units, queries, num_places), self._rows(units, keys, num_places), may_look)
+                attend_mask = attend_mask & (keys[:, None] <= queries[..., None])
+            yield Step(units, self._rows(units, queries, num_places), self._rows(units, keys, num_places), attend_mask)
 
     def _positions(self, blocks: torch.Tensor) -> torch.Tensor:
         """Places [m, C b] of the tokens of the blocks [m, C]."""
@@ -186,7 +186,7 @@ class _BlockedAttention(torch.autograd.Function):
         normalizers = torch.empty(len(units.row), units.block_size, 1, dtype=dtype, device=query.device)
         kept = []
         for step in units.steps(num_places):
-            logits = _logits(_take(query, step.queries, dtype), _take(key, step.keys, dtype), step.may_look, scaling)
+            logits = _logits(_take(query, step.queries, dtype), _take(key, step.keys, dtype), step.attend_mask, scaling)
             normalizers[step.units] = logits.logsumexp(-1, keepdim=True)
             weights = logits.sub_(normalizers[step.units]).exp_()
             if dropout > 0.0:
@@ -210,7 +210,7 @@ class _BlockedAttention(torch.autograd.Function):
         output_gradient, expected = (functional.pad(part, (0, 0, 0, 1)) for part in (output_gradient, expected))
         for index, step in enumerate(ctx.units.steps(ctx.num_places)):
             queries, keys = _take(query, step.queries, dtype), _take(key, step.keys, dtype)
-            weights = _logits(queries, keys, step.may_look, ctx.scaling).sub_(normalizers[step.units]).exp_()
+            weights = _logits(queries, keys, step.attend_mask, ctx.scaling).sub_(normalizers[step.units]).exp_()
             of_output = _take(output_gradient, step.queries, dtype)
             of_weights = of_output @ _take(value, step.keys, dtype).mT
             dropped = weights
@@ -235,6 +235,6 @@ def _add(total: torch.Tensor, rows: torch.Tensor, states: torch.Tensor) -> None:
     total.index_add_(0, rows.flatten(), states.flatten(0, 1))
 
 
-def _logits(queries: torch.Tensor, keys: torch.Tensor, may_look: torch.Tensor, scaling: float) -> torch.Tensor:
+def _logits(queries: torch.Tensor, keys: torch.Tensor, attend_mask: torch.Tensor, scaling: float) -> torch.Tensor:
     """Logits [m, b, L], finite also where nothing may be looked at."""
-    return (queries @ keys.mT).mul_(scaling).masked_fill_(~may_look, UNREAD)
+    return (queries @ keys.mT).mul_(scaling).masked_fill_(~attend_mask, UNREAD)

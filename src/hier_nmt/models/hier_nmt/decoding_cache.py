@@ -81,7 +81,7 @@ class SourceLayer(DynamicLayer):
         """Leaves everything where it is."""
 
 
-def growing_cache(num_layers: int) -> EncoderDecoderCache:
+def decoding_cache(num_layers: int) -> EncoderDecoderCache:
     """An empty cache of a decoder of so many layers."""
     target, source = DynamicCache(), DynamicCache()
     target.layers = [GrowingLayer() for _ in range(num_layers)]

@@ -7,8 +7,8 @@ import html
 import pytest
 from nasty_text import NASTY_TEXTS
 
-from hier_nmt.text.kept_text import Characters, candidates, for_tokenizer, part_sentence, unknown_characters
-from hier_nmt.text.placed_marks import Mark, with_marks
+from hier_nmt.text.inline_markup import Mark, with_marks
+from hier_nmt.text.untranslatable import Characters, candidates, for_tokenizer, part_sentence, unknown_characters
 
 EMOJI = Characters(frozenset("😀❤\ufe0f🎉→\u200d\u00ad|"), {})
 NOTHING = Characters(frozenset(), {})

@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from hier_nmt.text import text_segmentation
-from hier_nmt.text.text_segmentation import Segment, segment_text
+from hier_nmt.text import segmentation
+from hier_nmt.text.segmentation import Segment, segment_text
 
 pytest.importorskip("sentencex")
 
@@ -75,7 +75,7 @@ def test_what_sentencex_leaves_out_is_recovered(monkeypatch):
         def segment(language, text):
             return ["One.", "changed", "Three."]
 
-    monkeypatch.setattr(text_segmentation, "sentencex", Lossy)
+    monkeypatch.setattr(segmentation, "sentencex", Lossy)
     assert [segment.text for segment in segment_text("One. Two. Three. Four.", "en")] == [
         "One.", " ", "Two. Three.", " ", "Four."
     ]  # fmt: skip
@@ -88,6 +88,6 @@ def test_what_is_no_language_code_is_named(language):
 
 
 def test_missing_sentencex_says_what_to_install(monkeypatch):
-    monkeypatch.setattr(text_segmentation, "sentencex", None)
+    monkeypatch.setattr(segmentation, "sentencex", None)
     with pytest.raises(ImportError, match="pip install sentencex"):
         segment_text("One.", "en")

@@ -4,8 +4,8 @@
 
 import torch
 
+from .buffer_pool import BufferPool
 from .processor import runs_eagerly_on_processor
-from .workspace import Workspace
 
 # So few scores, or those of so few rows, are compared as they are, which takes fewer operations than finding maxima of
 # integers.
@@ -17,7 +17,7 @@ MINUS_INFINITY_KEY = -0x7F800001
 MIN_ADJACENT = 32
 
 
-def top_columns(scores: torch.Tensor, t: int, workspace: Workspace) -> torch.Tensor:
+def top_columns(scores: torch.Tensor, t: int, buffers: BufferPool) -> torch.Tensor:
     """Columns [..., t], in any order, of the t < N highest scores [..., N]; of equal ones the first wins.
 
     The scores must hold no negative zeros, and nothing that is no number, whose place in the order depends on its bits.
@@ -32,15 +32,15 @@ def top_columns(scores: torch.Tensor, t: int, workspace: Workspace) -> torch.Ten
     if scores.dtype != torch.float32 or is_few:
         return scores.argsort(dim=-1, descending=True, stable=True)[..., :t]
     if scores.device.type != "cpu":
-        return first_maxima(ordered_keys(scores, torch.int64, workspace), t, workspace)[0]
-    found, is_clear = clearly_best(scores, t, workspace)
+        return first_maxima(ordered_keys(scores, torch.int64, buffers), t, buffers)[0]
+    found, is_clear = clearly_best(scores, t, buffers)
     if not is_clear.all():
-        found[~is_clear] = first_maxima(ordered_keys(scores[~is_clear], torch.int64, workspace), t, workspace)[0]
+        found[~is_clear] = first_maxima(ordered_keys(scores[~is_clear], torch.int64, buffers), t, buffers)[0]
     return found
 
 
 def top_members(
-    scores: torch.Tensor, t: int, group_size: int, workspace: Workspace
+    scores: torch.Tensor, t: int, group_size: int, buffers: BufferPool
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Sentences [..., t] of the t < N highest scores [..., N], and these scores; of equal ones the first sentence wins.
 
@@ -49,36 +49,36 @@ def top_members(
             `sentence_search.Columns`.
         t: number of sentences.
         group_size: of the columns, a power of two.
-        workspace: holds what is compared.
+        buffers: holds what is compared.
     """
     grouped = scores.unflatten(-1, (group_size, -1))
     # They are among the members of the t groups with the best members.
-    groups, is_clear = clearly_best(grouped.amax(-2).add_(0.0), t, workspace)
+    groups, is_clear = clearly_best(grouped.amax(-2).add_(0.0), t, buffers)
     members = grouped.transpose(-1, -2).gather(-2, groups[..., None].expand(*groups.shape, group_size)).flatten(-2)
-    places, are_clear = clearly_best(members.add_(0.0), t, workspace)
+    places, are_clear = clearly_best(members.add_(0.0), t, buffers)
     best = members.gather(-1, places)
     group = groups.gather(-1, places >> group_size.bit_length() - 1)
     sentences = group.mul_(group_size).add_(places & group_size - 1)
     is_clear &= are_clear
     if not is_clear.all():
         by_sentence = grouped[~is_clear].transpose(-1, -2).flatten(-2).add_(0.0)
-        again = first_maxima(ordered_keys(by_sentence, torch.int64, workspace), t, workspace)[0]
+        again = first_maxima(ordered_keys(by_sentence, torch.int64, buffers), t, buffers)[0]
         sentences[~is_clear], best[~is_clear] = again, by_sentence.gather(-1, again)
     return sentences, best
 
 
-def clearly_best(scores: torch.Tensor, t: int, workspace: Workspace) -> tuple[torch.Tensor, torch.Tensor]:
+def clearly_best(scores: torch.Tensor, t: int, buffers: BufferPool) -> tuple[torch.Tensor, torch.Tensor]:
     """Columns [..., t] of the t < N highest float32 scores [..., N], and whether they are clearly the highest [...].
 
     As `first_maxima` of integers of half the width, which hold fewer digits of the scores, but enough for most rows.
     """
-    found, best = first_maxima(ordered_keys(scores, torch.int32, workspace), t + 1, workspace)
+    found, best = first_maxima(ordered_keys(scores, torch.int32, buffers), t + 1, buffers)
     num_bits = (scores.shape[-1] - 1).bit_length()
     last, following = best[t - 1] >> num_bits, best[t] >> num_bits
     return found[..., :t], (last != following) | (last == MINUS_INFINITY_KEY >> num_bits)
 
 
-def ordered_keys(scores: torch.Tensor, dtype: torch.dtype, workspace: Workspace) -> torch.Tensor:
+def ordered_keys(scores: torch.Tensor, dtype: torch.dtype, buffers: BufferPool) -> torch.Tensor:
     """Integers [N, ...] that order as the float32 scores [..., N] do, and among equal ones the first highest.
 
     A maximum of integers is much faster to find than a maximum and where it is, which is in the lowest bits.
@@ -86,38 +86,38 @@ def ordered_keys(scores: torch.Tensor, dtype: torch.dtype, workspace: Workspace)
     Args:
         scores: as `top_columns` takes them.
         dtype: int64, or int32, which loses as many digits of the scores as a column's number takes.
-        workspace: holds the keys.
+        buffers: holds the keys.
     """
     num_bits = (scores.shape[-1] - 1).bit_length()
     bits = scores.view(torch.int32).movedim(-1, 0)
-    keys = take_columns("keys", bits.shape, torch.int32, workspace)
+    keys = take_columns("keys", bits.shape, torch.int32, buffers)
     torch.bitwise_right_shift(bits, 31, out=keys)
     keys.bitwise_and_(0x7FFFFFFF).bitwise_xor_(bits)  # negative floats order backwards
     if dtype == torch.int64:
-        keys = take_columns("keys", bits.shape, torch.int64, workspace).copy_(keys).bitwise_left_shift_(num_bits)
+        keys = take_columns("keys", bits.shape, torch.int64, buffers).copy_(keys).bitwise_left_shift_(num_bits)
     else:
         keys.bitwise_and_(-1 << num_bits)
     numbers = torch.arange(len(bits) - 1, -1, -1, dtype=dtype, device=scores.device)
     return keys.bitwise_or_(numbers.view(-1, *[1] * (bits.ndim - 1)))
 
 
-def take_columns(name: str, shape: torch.Size, dtype: torch.dtype, workspace: Workspace) -> torch.Tensor:
+def take_columns(name: str, shape: torch.Size, dtype: torch.dtype, buffers: BufferPool) -> torch.Tensor:
     """A buffer of the shape [N, ...], in memory as it is where N is small, else as [..., N].
 
     Numbers are compared quickly in long runs; turning many columns around would take longer than it saves.
     """
     if shape[0] < MIN_ADJACENT:
-        return workspace.take(name, *shape, dtype=dtype)
-    return workspace.take(name, *shape[1:], shape[0], dtype=dtype).movedim(-1, 0)
+        return buffers.take(name, *shape, dtype=dtype)
+    return buffers.take(name, *shape[1:], shape[0], dtype=dtype).movedim(-1, 0)
 
 
-def first_maxima(keys: torch.Tensor, t: int, workspace: Workspace) -> tuple[torch.Tensor, torch.Tensor]:
+def first_maxima(keys: torch.Tensor, t: int, buffers: BufferPool) -> tuple[torch.Tensor, torch.Tensor]:
     """Columns [..., t] and values [t, ...] of the t <= N highest of `ordered_keys` [N, ...]."""
     num_keys = len(keys)
     lowest_bits = (1 << (num_keys - 1).bit_length()) - 1
     smallest = torch.iinfo(keys.dtype).min
     best = torch.empty((t, *keys.shape[1:]), dtype=keys.dtype, device=keys.device)
-    rest = take_columns("rest", keys.shape, keys.dtype, workspace)
+    rest = take_columns("rest", keys.shape, keys.dtype, buffers)
     torch.amax(keys, 0, out=best[0])
     for place in range(1, t):
         # Integers count in a circle. It is turned until what is just below the last maximum is the largest integer, and

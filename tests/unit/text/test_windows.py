@@ -4,7 +4,7 @@
 
 import pytest
 
-from hier_nmt.text.document_windows import (
+from hier_nmt.text.windows import (
     Window,
     document_blocks,
     fit_window,

@@ -5,9 +5,9 @@
 import pytest
 import torch
 
-from hier_nmt.ops import top_scores
-from hier_nmt.ops.top_scores import first_maxima, ordered_keys, top_columns, top_members
-from hier_nmt.ops.workspace import Workspace
+from hier_nmt.ops import stable_topk
+from hier_nmt.ops.buffer_pool import BufferPool
+from hier_nmt.ops.stable_topk import first_maxima, ordered_keys, top_columns, top_members
 
 
 def rows_of_scores(num_rows, num_columns):
@@ -28,16 +28,16 @@ def rows_of_scores(num_rows, num_columns):
 
 @pytest.mark.parametrize("num_columns", [2, 5, 8, 31, 32, 33, 64, 200])
 def test_the_highest_columns_are_those_that_a_stable_sort_puts_first(monkeypatch, num_columns):
-    monkeypatch.setattr(top_scores, "FEW_SCORES", 0)
-    monkeypatch.setattr(top_scores, "FEW_ROWS", 0)
+    monkeypatch.setattr(stable_topk, "FEW_SCORES", 0)
+    monkeypatch.setattr(stable_topk, "FEW_ROWS", 0)
     scores = rows_of_scores(600, num_columns)
     order = scores.argsort(dim=-1, descending=True, stable=True)
-    workspace = Workspace(scores)
+    buffers = BufferPool(scores)
     for t in {1, min(4, num_columns - 1), num_columns - 1}:
-        found = top_columns(scores, t, workspace)
+        found = top_columns(scores, t, buffers)
         assert torch.equal(found.sort(-1).values, order[:, :t].sort(-1).values)
         # As where scores are not of the processor.
-        found = first_maxima(ordered_keys(scores, torch.int64, workspace), t, workspace)[0]
+        found = first_maxima(ordered_keys(scores, torch.int64, buffers), t, buffers)[0]
         assert torch.equal(found, order[:, :t])
 
 
@@ -45,12 +45,12 @@ def test_the_highest_columns_are_those_that_a_stable_sort_puts_first(monkeypatch
 @pytest.mark.parametrize("num_columns", [2, 5, 64, 400])
 def test_of_few_scores_the_highest_are_those_that_a_stable_sort_puts_first(num_columns, dtype):
     scores = rows_of_scores(6 * 64, num_columns).to(dtype)
-    workspace = Workspace(scores)
+    buffers = BufferPool(scores)
     # Rows in which nothing is equal are not sorted.
     for some in (scores[::6], scores[2::6], scores[4::6], scores):
         order = some.argsort(dim=-1, descending=True, stable=True)
         for t in {1, min(4, num_columns - 1), num_columns - 1}:
-            found = top_columns(some, t, workspace)
+            found = top_columns(some, t, buffers)
             assert torch.equal(*(some.gather(-1, columns).sort(-1).values for columns in (found, order[:, :t])))
             is_finite = some.gather(-1, order[:, t - 1 : t + 1]).isfinite().all(-1)
             columns = found[is_finite].sort(-1).values
@@ -63,7 +63,7 @@ def test_the_highest_members_of_groups_are_those_that_a_stable_sort_puts_first(n
     order = by_sentence.argsort(dim=-1, descending=True, stable=True)
     scores = by_sentence.unflatten(-1, (-1, group_size)).transpose(-1, -2).flatten(-2)
     for t in (1, 4, 9):
-        found, best = top_members(scores, t, group_size, Workspace(scores))
+        found, best = top_members(scores, t, group_size, BufferPool(scores))
         assert torch.equal(found.sort(-1).values, order[:, :t].sort(-1).values)
         assert torch.equal(best, by_sentence.gather(-1, found))
 
@@ -75,6 +75,6 @@ def test_zeros_of_either_sign_are_equal_members_of_groups():
     by_sentence[1, :4], by_sentence[1, 4:8] = -0.0, 0.0
     by_sentence[2, :7], by_sentence[2, 7:] = -0.0, 0.0
     scores = by_sentence.unflatten(-1, (-1, 8)).transpose(-1, -2).flatten(-2)
-    found, best = top_members(scores, 4, 8, Workspace(scores))
+    found, best = top_members(scores, 4, 8, BufferPool(scores))
     assert found.sort(-1).values.tolist() == [[3, 4, 5, 6], [0, 1, 2, 3], [0, 1, 2, 3]]
     assert (best == 0).all()

@@ -19,8 +19,8 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import NamedTuple
 
+from .inline_markup import CLOSING_PUNCTUATION, Mark, with_marks
 from .kept_spans import KeptSpan, kept_spans, stands_for_word
-from .placed_marks import CLOSING_PUNCTUATION, Mark, with_marks
 from .protected_spans import protected_spans, protected_texts
 
 NO_LETTERS = "no letters"

@@ -11,7 +11,7 @@ from tiny_models import HIERARCHICAL, SEP, VARIANTS, source_inputs, tiny_model
 from transformers.cache_utils import DynamicCache, DynamicLayer, EncoderDecoderCache
 
 from hier_nmt.configuration.library_internals import CACHE_NAME
-from hier_nmt.models.hier_nmt.growing_cache import FIRST_ROOM, GrowingLayer, SourceLayer, growing_cache
+from hier_nmt.models.hier_nmt.decoding_cache import FIRST_ROOM, GrowingLayer, SourceLayer, decoding_cache
 
 
 def both_layers() -> tuple[GrowingLayer, DynamicLayer]:
@@ -67,7 +67,7 @@ def test_after_a_reset_nothing_is_held():
 
 
 def test_nothing_is_reordered_before_anything_is_held():
-    cache = growing_cache(2)
+    cache = decoding_cache(2)
     cache.reorder_cache(torch.tensor([1, 0]))
     assert cache.get_seq_length() == 0
 

@@ -6,14 +6,14 @@ import threading
 
 import torch
 
-from hier_nmt.ops import workspace
-from hier_nmt.ops.workspace import Workspace, kept_workspace, release_workspaces
+from hier_nmt.ops import buffer_pool
+from hier_nmt.ops.buffer_pool import BufferPool, release_thread_buffers, thread_buffers
 
 LIKE = torch.zeros(1)
 
 
 def test_a_buffer_is_used_again_where_it_is_large_enough():
-    space = Workspace(LIKE)
+    space = BufferPool(LIKE)
     first = space.take("a", 3, 4)
     assert first.shape == (3, 4)
     assert space.take("a", 2, 6).data_ptr() == first.data_ptr()
@@ -24,32 +24,32 @@ def test_a_buffer_is_used_again_where_it_is_large_enough():
 
 
 def test_a_thread_keeps_its_memory_until_it_is_released():
-    release_workspaces()
-    kept = kept_workspace(LIKE).take("a", 5).data_ptr()
-    assert kept_workspace(LIKE).take("a", 5).data_ptr() == kept
-    assert kept_workspace(LIKE.double()).take("a", 5).dtype == torch.float64
+    release_thread_buffers()
+    kept = thread_buffers(LIKE).take("a", 5).data_ptr()
+    assert thread_buffers(LIKE).take("a", 5).data_ptr() == kept
+    assert thread_buffers(LIKE.double()).take("a", 5).dtype == torch.float64
     found = []
-    other = threading.Thread(target=lambda: found.append(kept_workspace(LIKE)))
+    other = threading.Thread(target=lambda: found.append(thread_buffers(LIKE)))
     other.start()
     other.join()
-    assert found[0] is not kept_workspace(LIKE)
-    before = kept_workspace(LIKE)
-    release_workspaces()
-    assert kept_workspace(LIKE) is not before
+    assert found[0] is not thread_buffers(LIKE)
+    before = thread_buffers(LIKE)
+    release_thread_buffers()
+    assert thread_buffers(LIKE) is not before
 
 
 def test_large_buffers_are_given_back(monkeypatch):
-    monkeypatch.setattr(workspace, "LARGEST_KEPT", 40)
-    space = Workspace(LIKE)
+    monkeypatch.setattr(buffer_pool, "LARGEST_KEPT", 40)
+    space = BufferPool(LIKE)
     large, small = space.take("a", 11), space.take("b", 10)
     assert space.take("a", 11).data_ptr() == large.data_ptr()
-    space.give_back()
+    space.release()
     assert space.take("a", 11).data_ptr() != large.data_ptr()
     assert space.take("b", 10).data_ptr() == small.data_ptr()
 
 
 def test_memory_first_used_in_inference_mode_can_be_used_in_training():
-    release_workspaces()
+    release_thread_buffers()
     with torch.inference_mode():
-        kept_workspace(LIKE).take("a", 5)
-    kept_workspace(LIKE).take("a", 5).zero_()
+        thread_buffers(LIKE).take("a", 5)
+    thread_buffers(LIKE).take("a", 5).zero_()

@@ -6,15 +6,15 @@ from tiny_models import BOS, EOS, PAD, PAR, SENTENCE_SCOPE, SEP, tiny_config
 from transformers.cache_utils import DynamicCache, EncoderDecoderCache
 from transformers.modeling_outputs import BaseModelOutput
 
-from hier_nmt.models.hier_nmt.window_structure import (
+from hier_nmt.models.hier_nmt.structure_inputs import (
     check_structure_ids,
     document_structure,
+    mask_right_padding,
+    next_token_sentence_ids,
     source_structure,
     target_numbers,
     target_structure,
     token_mask,
-    without_padding_behind,
-    written_sentences,
 )
 
 CONFIG = tiny_config()
@@ -122,14 +122,14 @@ def test_numbers_of_a_prefix_count_from_its_separators_or_from_those_given():
 def test_a_separator_as_input_writes_the_next_sentence():
     tokens = ids([BOS, 7, SEP, 8, PAR, 9, EOS])
     structure = document_structure(CONFIG, tokens, torch.ones_like(tokens))
-    assert written_sentences(CONFIG, structure, tokens).sentence_ids.tolist() == [[1, 1, 2, 2, 3, 3, 3]]
-    assert written_sentences(CONFIG, structure, None).sentence_ids.tolist() == [[1, 1, 2, 2, 3, 3, 3]]
+    assert next_token_sentence_ids(CONFIG, structure, tokens).sentence_ids.tolist() == [[1, 1, 2, 2, 3, 3, 3]]
+    assert next_token_sentence_ids(CONFIG, structure, None).sentence_ids.tolist() == [[1, 1, 2, 2, 3, 3, 3]]
 
 
 def test_the_last_token_and_the_one_before_padding_write_their_own_sentence_or_the_next():
     tokens = ids([BOS, SEP, 7, PAD], [PAD, BOS, 8, SEP])
     structure = document_structure(CONFIG, tokens, tokens != PAD)
-    written = written_sentences(CONFIG, structure, tokens).sentence_ids
+    written = next_token_sentence_ids(CONFIG, structure, tokens).sentence_ids
     assert written[0, :3].tolist() == [1, 2, 2]
     assert written[1, 1:].tolist() == [1, 1, 2]
 
@@ -137,7 +137,7 @@ def test_the_last_token_and_the_one_before_padding_write_their_own_sentence_or_t
 def test_explicit_numbers_say_which_sentence_is_written():
     tokens = ids([BOS, 7, 8, SEP])
     structure = document_structure(CONFIG, tokens, torch.ones_like(tokens), ids([1, 1, 5, 5]))
-    assert written_sentences(CONFIG, structure, tokens).sentence_ids.tolist() == [[1, 5, 5, 6]]
+    assert next_token_sentence_ids(CONFIG, structure, tokens).sentence_ids.tolist() == [[1, 5, 5, 6]]
 
 
 @pytest.mark.parametrize(
@@ -159,9 +159,9 @@ def test_numbers_that_fit_no_tokens_are_named(numbers, message):
 @pytest.mark.parametrize("start", [BOS, PAD])
 def test_padding_behind_tokens_has_no_place_and_padding_in_front_is_the_masks_business(start):
     rows = torch.tensor([[start, 7, SEP, EOS, PAD, PAD], [start, 7, 8, 9, SEP, 7]])
-    assert without_padding_behind(rows, PAD, None).tolist() == [[1, 1, 1, 1, 0, 0], [1] * 6]
-    assert without_padding_behind(rows[1:], PAD, None) is None
-    assert without_padding_behind(rows, None, None) is None
+    assert mask_right_padding(rows, PAD, None).tolist() == [[1, 1, 1, 1, 0, 0], [1] * 6]
+    assert mask_right_padding(rows[1:], PAD, None) is None
+    assert mask_right_padding(rows, None, None) is None
     rows = torch.tensor([[PAD, start, 7, EOS, PAD]])
     mask = torch.tensor([[0, 1, 1, 1, 1]])
-    assert without_padding_behind(rows, PAD, mask).tolist() == [[0, 1, 1, 1, 0]]
+    assert mask_right_padding(rows, PAD, mask).tolist() == [[0, 1, 1, 1, 0]]

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hier_nmt.text.aligned_places import AlignedText
-from hier_nmt.text.placed_marks import Mark, with_marks
+from hier_nmt.text.inline_markup import Mark, with_marks
 
 _TAG = re.compile(r"<(/?)[a-z]+\d*(/?)>")
 
