@@ -107,7 +107,7 @@ class DocumentTranslator:
         self.generator = BatchedGenerator(
             model,
             self.vocabulary.pad_token_ids,
-            self.vocabulary.target_separators,
+            self.vocabulary.separators,
             batch_size,
             max_batch_tokens,
             {**self.vocabulary.languages.options(model, target_language), **(generate_kwargs or {})},
