@@ -13,8 +13,8 @@ Four strategies turn sentences into decoder runs:
 
 The decoder is not trusted: a translated window with the wrong number of separators, without an end, or with an empty
 sentence is thrown away for that sentence, which is then decoded again alone; so is a translation that runs in circles,
-with the repetition forbidden, and one that lacks a placeholder or has it twice, with the placeholders taken out. What
-happened is counted, and told of each sentence.
+with the repetition forbidden, and one that lacks a placeholder or has it twice, with the placeholders taken out. Most
+circles are not entered in the first place, see `loop_prevention`. What happened is counted, and told of each sentence.
 
 Dimensions: B batch, S source tokens, T target tokens.
 """
