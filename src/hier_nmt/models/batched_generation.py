@@ -154,7 +154,8 @@ class BatchedGenerator:
     ) -> dict[str, Any]:
         """What `generate` is to call in every step, behind what the caller of the translation wants it to call."""
         sources = [split_window(request.source_ids, self.source_separator_ids, ()) for request in batch]
-        without_loops = WithoutLoops(sources, self.separator_ids, ends.end_ids, self.pad_token_ids[1])
+        start_ids = {self.pad_token_ids[1], self.generation_config.decoder_start_token_id}
+        without_loops = WithoutLoops(sources, self.separator_ids, ends.end_ids, start_ids)
         hooks: dict[str, list[Any]] = {"logits_processor": [without_loops]}
         if self._ends_by_length:
             lengths = [request.max_new_tokens for request in batch]

@@ -27,7 +27,7 @@ class WithoutLoops(LogitsProcessor):
         sources: for each document of the batch the token ids of its source sentences; its beams are neighbouring rows.
         separator_ids: the target's `<sep>` and `<par>`, or nothing.
         end_ids: tokens that end the text.
-        pad_token_id: padding.
+        start_ids: what stands before the text and is none of it: padding and the start token.
     """
 
     def __init__(
@@ -35,12 +35,12 @@ class WithoutLoops(LogitsProcessor):
         sources: Sequence[Sequence[Sequence[int]]],
         separator_ids: Collection[int],
         end_ids: Collection[int],
-        pad_token_id: int,
+        start_ids: Collection[int],
     ) -> None:
-        self.sources, self.separator_ids, self.pad_token_id = sources, separator_ids, pad_token_id
+        self.sources, self.separator_ids, self.start_ids = sources, separator_ids, start_ids
         self.closing_ids = sorted({*separator_ids, *end_ids})
         # A row that has ended, or a sentence that has just begun.
-        self._is_no_loop = {*self.closing_ids, pad_token_id}
+        self._is_no_loop = {*self.closing_ids, *start_ids}
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:  # type: ignore[override]
         """The scores [B, V] of the token behind `input_ids` [B, T], minus infinity where it would go on with a loop."""
@@ -56,7 +56,7 @@ class WithoutLoops(LogitsProcessor):
 
     def _forbid(self, scores: torch.Tensor, ids: Sequence[int], sources: Sequence[Sequence[int]]) -> None:
         """Changes the scores [V] behind the tokens of one row."""
-        sentences = split_window(ids, self.separator_ids, (self.pad_token_id,))
+        sentences = split_window(ids, self.separator_ids, self.start_ids)
         source, sentence = sources[min(len(sentences), len(sources)) - 1], sentences[-1]
         forbidden = [one for one in _continuations(sentence) if begins_next_turn([*sentence, one], source)]
         if not forbidden:

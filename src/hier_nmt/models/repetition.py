@@ -70,12 +70,15 @@ def begins_next_turn(target_ids: Sequence[int], source_ids: Sequence[int]) -> bo
     * It is longer than its source, and a loop if it ended here.
     * It is on its way to the length limit, and has more repeated n-grams than its source.
     """
+    num_target, num_source = len(target_ids), len(source_ids)
+    comes_in_turns = ends_in_turns(target_ids, 3)
+    # First what is counted fast: this is asked in every step.
+    if not comes_in_turns and num_target <= num_source:
+        return False
     num_repeated = num_repeated_ngrams(target_ids)
     if num_repeated == num_repeated_ngrams(target_ids[:-1]):
         return False
-    num_target, num_source = len(target_ids), len(source_ids)
-    # First without the turns of the source, which take longer to count.
-    if ends_in_turns(target_ids, 3) and ends_in_turns(target_ids, most_turns(source_ids) + 2):
+    if comes_in_turns and ends_in_turns(target_ids, most_turns(source_ids) + 2):
         return True
     if num_target > LONG_RATIO * num_source + LONG_EXCESS and num_repeated > num_repeated_ngrams(source_ids):
         return True

@@ -27,7 +27,7 @@ def processed(rows: list[list[int]], sources: list[list[list[int]]], scores: dic
     before = torch.zeros(len(rows), NUM_TOKENS)
     for token_id, score in (scores or {}).items():
         before[:, token_id] = score
-    return WithoutLoops(sources, (SEP, PAR), (EOS,), PAD)(input_ids, before)
+    return WithoutLoops(sources, (SEP, PAR), (EOS,), (PAD, BOS))(input_ids, before)
 
 
 def forbidden(rows: list[list[int]], sources: list[list[list[int]]]) -> list[list[int]]:
@@ -159,7 +159,7 @@ def test_an_end_that_is_forbidden_stays_forbidden() -> None:
 def test_scores_are_given_back_unchanged_where_nothing_loops() -> None:
     before = torch.randn(2, NUM_TOKENS)
     rows = torch.tensor([[BOS, *PLAIN], [BOS, *PLAIN[:15], *PLAIN[:5]]])
-    after = WithoutLoops([[PLAIN], [PLAIN]], (SEP, PAR), (EOS,), PAD)(rows, before.clone())
+    after = WithoutLoops([[PLAIN], [PLAIN]], (SEP, PAR), (EOS,), (PAD, BOS))(rows, before.clone())
     assert torch.equal(after, before)
 
 
