@@ -17,7 +17,8 @@ MIN_REPEATED_NGRAMS = 4
 # Tokens of the longest n-gram whose turns are counted.
 MAX_TURN_SIZE = 30
 # A translation that is longer than these, tokens for each of the source and tokens in all, is on its way to the length
-# limit. One in 200 human translations is; one in 1,000 then repeats an n-gram oftener than its source.
+# limit. Of 100,477 human translations of the corpora below 1,296 are, and 215 of these then repeat an n-gram oftener
+# than their source.
 LONG_RATIO, LONG_EXCESS = 1.5, 5
 
 
