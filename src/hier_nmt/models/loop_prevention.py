@@ -48,23 +48,31 @@ class WithoutLoops(LogitsProcessor):
         if not rows:
             return scores
         num_beams = len(input_ids) // len(self.sources)
-        scores = scores.clone()
-        for row, ids in zip(rows, input_ids[rows].tolist(), strict=True):
-            if ids[-1] not in self._is_no_loop:
-                self._forbid(scores[row], ids, self.sources[row // num_beams])
+        found = {
+            row: self._forbidden(ids, self.sources[row // num_beams])
+            for row, ids in zip(rows, input_ids[rows].tolist(), strict=True)
+            if ids[-1] not in self._is_no_loop
+        }
+        if any(forbidden for forbidden, _ in found.values()):
+            scores = scores.clone()
+        for row, (forbidden, may_end) in found.items():
+            if forbidden:
+                self._forbid(scores[row], forbidden, may_end)
         return scores
 
-    def _forbid(self, scores: torch.Tensor, ids: Sequence[int], sources: Sequence[Sequence[int]]) -> None:
-        """Changes the scores [V] behind the tokens of one row."""
+    def _forbidden(self, ids: Sequence[int], sources: Sequence[Sequence[int]]) -> tuple[list[int], bool]:
+        """The tokens that are forbidden behind those of one row, and whether the sentence is as long as its source."""
         sentences = split_window(ids, self.separator_ids, self.start_ids)
         source, sentence = sources[min(len(sentences), len(sources)) - 1], sentences[-1]
         forbidden = [one for one in _continuations(sentence) if begins_next_turn([*sentence, one], source)]
-        if not forbidden:
-            return
+        return forbidden, len(sentence) >= len(source)
+
+    def _forbid(self, scores: torch.Tensor, forbidden: list[int], may_end: bool) -> None:
+        """Changes the scores [V] of one row."""
         lost = scores[forbidden].logsumexp(0)
         scores[forbidden] = -torch.inf
         closing_id = max(self.closing_ids, key=lambda token_id: scores[token_id].item())
-        if len(sentence) >= len(source) and scores[closing_id] > -torch.inf:
+        if may_end and scores[closing_id] > -torch.inf:
             scores[closing_id] = torch.logaddexp(scores[closing_id], lost)
 
 
