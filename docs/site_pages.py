@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What the site has besides docs/: pages from the top of the repository, API pages, and links to files of the repository.
+"""What the site has besides docs/: pages from the top of the repository, API pages, links to files of the repository.
 
 A hook of MkDocs (`hooks` in mkdocs.yml). The same Markdown is read on the site and in the repository, where links are
 relative to its files.
@@ -24,7 +24,6 @@ PAGES = {
     "README.md": "index.md",
     "CONTRIBUTING.md": "contributing.md",
     "SECURITY.md": "security.md",
-    "CHANGELOG.md": "changelog.md",
 }
 # The command line is documented by its own --help.
 ROOMS_WITHOUT_PAGE = ("cli", "resources")
@@ -54,7 +53,7 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
 
     def on_site(match: re.Match[str]) -> str:
         picture, text, target, anchor, end = match.groups(default="")
-        return f"{picture}{text}{link_on_site(source, target, config.repo_url, bool(picture))}{anchor}{end}"
+        return f"{picture}{text}{link_on_site(source, target, config.extra['repository'], bool(picture))}{anchor}{end}"
 
     return LINK.sub(on_site, markdown)
 
@@ -75,7 +74,7 @@ def link_on_site(source: Path, target: str, repository: str, is_picture: bool) -
     if not path.exists():
         log.warning(f"{source.relative_to(ROOT)} links to {target}, which does not exist")
         return target
-    if is_picture or DOCS in path.parents or path.name in PAGES and path.parent == ROOT:
+    if is_picture or DOCS in path.parents or (path.parent == ROOT and path.name in PAGES):
         return site_path(path)
     return f"{repository}/blob/main/{path.relative_to(ROOT).as_posix()}"
 
@@ -108,7 +107,15 @@ def api_index(rooms: list[str]) -> str:
     """The page that lists the API pages."""
     rows = [f"| [{room}]({room}.md) | {first_line(PACKAGE / room / '__init__.py')} |" for room in rooms]
     return "\n".join(
-        ["# API", "", "One page for each room of the package, made from the docstrings.", "", "| | |", "|---|---|", *rows]
+        [
+            "# API",
+            "",
+            "One page for each room of the package, made from the docstrings.",
+            "",
+            "| | |",
+            "|---|---|",
+            *rows,
+        ]
     )
 
 
