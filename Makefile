@@ -47,7 +47,7 @@ types: $(DEV)  ## check the type hints with mypy
 # Material announces its successor at every build.
 docs: export NO_MKDOCS_2_WARNING = 1
 docs: $(DOCS)  ## build the documentation as a site in build/site, which is read without network, and check its links
-	.venv/bin/mkdocs build --strict --quiet
+	.venv/bin/mkdocs build --strict
 	@echo "open build/site/index.html; its search needs a server: python3 -m http.server --directory build/site"
 
 # The model is so small that a second thread costs more than it brings.
