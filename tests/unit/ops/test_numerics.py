@@ -5,7 +5,7 @@
 import pytest
 import torch
 
-from hier_nmt.models import (
+from hier_nmt.ops import (
     attend_selected_sentences,
     attend_selected_sentences_reference,
     build_sentence_tree,

@@ -14,11 +14,12 @@ from .xml_files import Element, child, descendants
 # is no text); its values for text that a machine suggests and somebody has to look through.
 _UNTRANSLATED_1 = ("new", "needs-translation", "needs-l10n")
 _MACHINE_1 = {"state": "needs-review-translation", "state-qualifier": "mt-suggestion"}
-# XLIFF 2 (OASIS 2014) has "initial", "translated", "reviewed" and "final", where nothing means "initial". There is no
-# state of a machine's translation, so a "subState" with a prefix of our own says it, as the standard provides.
+# XLIFF 2 (OASIS 2014, 2018) has "initial", "translated", "reviewed" and "final", where nothing means "initial". It has
+# no state for a machine's translation, so a "subState" says it: a prefix of our own, a colon and a value, which the
+# standard allows beside any state that is written out.
 _UNTRANSLATED_2 = (None, "initial")
 _MACHINE_2 = {"state": "translated", "subState": "hier_nmt:mt-suggestion"}
-# TMX 1.4b; "MT!" is how Trados and Okapi sign a machine's translation.
+# TMX 1.4b, where the id of a user is any text; "MT!" on the target's <tuv> is how Okapi signs a machine's translation.
 _MACHINE_TMX = {"creationtool": "hier_nmt", "creationid": "MT!"}
 _PERSON_TMX = ("creationdate", "creationtoolversion", "changedate", "changeid", "lastusagedate", "usagecount")
 
