@@ -36,10 +36,11 @@ def headings(text: str) -> set[str]:
 
 def commands(text: str) -> list[list[str]]:
     """The `hier-nmt` commands in the code blocks of a document."""
-    blocks = re.findall(r"^ *```\n(.*?)^ *```$", text, re.MULTILINE | re.DOTALL)
+    found = re.findall(r"^ *```(\w*)\n(.*?)^ *```$", text, re.MULTILINE | re.DOTALL)
+    blocks = [block for language, block in found if not language]
     lines = "\n".join(blocks).replace("\\\n", " ").splitlines()
-    found = [re.sub(r"\s+#.*", "", line).partition("hier-nmt ")[2] for line in lines if "hier-nmt " in line]
-    return [shlex.split(command) for command in found if command]
+    calls = [re.sub(r"\s+#.*", "", line).partition("hier-nmt ")[2] for line in lines if "hier-nmt " in line]
+    return [shlex.split(call) for call in calls]
 
 
 def definitions(path: Path) -> set[str]:
