@@ -67,7 +67,9 @@ def context_discounted_squared_error(
 ) -> torch.Tensor:
     """The same sum as `context_discounted_cross_entropy` gives, of the mean squared errors of word vectors.
 
-    Args as there, and:
+    Takes the arguments of that function, and:
+
+    Args:
         logits: minus squared distances to the vectors of all words [B, T, V].
         vector_size: W, the width of the vectors.
     """

@@ -218,7 +218,9 @@ class HierNMTForConditionalGeneration(HierNMTPreTrainedModel, TargetGenerationMi
     ) -> HierNMTLMOutput:
         """Logits [B, Q, V] and, with labels, the mean cross-entropy of the target tokens.
 
-        Args as in `HierNMTModel.forward`, and:
+        Takes the arguments of `HierNMTModel.forward`, and:
+
+        Args:
             labels: target tokens [B, T], -100 where there is none; they also give `decoder_input_ids` if those are
                 missing.
             num_items_in_batch (in kwargs): what the summed loss is divided by; default: the number of target tokens.

@@ -438,7 +438,9 @@ class RNNNMTForConditionalGeneration(RNNNMTPreTrainedModel, TargetGenerationMixi
     ) -> Seq2SeqLMOutput:
         """Logits [B, Q, V] and, with labels, the mean cross-entropy of the target tokens.
 
-        Args as in `RNNNMTModel.forward`, and:
+        Takes the arguments of `RNNNMTModel.forward`, and:
+
+        Args:
             labels: target tokens [B, T], -100 where there is none; they also give `decoder_input_ids` if those are
                 missing.
             num_items_in_batch: what the summed loss is divided by; default: the number of target tokens.
