@@ -96,9 +96,8 @@ test-newest: $(NEWEST)  ## run the tests and the cards' programs with the newest
 	.venv-newest/bin/python -m pytest -m "slow or not slow" $(CARD_PROGRAMS)
 
 # Where a new release of Transformers shows first: models, generation, pipeline, Hub.
-CORE_TESTS := $(wildcard tests/unit/models/test_modeling_*.py tests/unit/models/test_*generation.py) \
-	tests/unit/models/test_growing_cache.py tests/unit/models/test_library_internals.py \
-	tests/unit/models/test_pipeline_document_translation.py tests/unit/test_hub.py tests/system/test_hub.py \
+CORE_TESTS := tests/unit/configuration tests/unit/models tests/unit/publishing/test_hub.py \
+	tests/unit/translation/test_pipeline_document_translation.py tests/system/test_hub.py \
 	tests/system/test_with_and_without_the_package.py
 
 test-newest-core: $(NEWEST)  ## of test-newest, models, generation, pipeline and Hub, and the cards' programs

@@ -409,7 +409,7 @@ def _training_rows(summary: dict[str, Any]) -> list[tuple[str, str]]:
         ("target tokens seen", _thousands(summary.get("num_target_tokens"))),
         ("hours of training steps", _hours(seconds)),
         ("hardware", _hardware(summary)),
-        ("numerics", _precision(summary) if training else UNKNOWN),
+        ("precision", _precision(summary) if training else UNKNOWN),
         ("optimizer", _optimizer(training)),
         ("batches", _batches(training)),
         ("label smoothing", str(training.get("label_smoothing_factor", 0.0)) if training else UNKNOWN),
