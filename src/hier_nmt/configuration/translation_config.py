@@ -73,6 +73,11 @@ class TranslationConfig(HubConfig):
         return self.vocab_size if self.decoder_vocab_size is None else self.decoder_vocab_size
 
     @property
+    def has_one_embedding(self) -> bool:
+        """Whether encoder and decoder share one matrix."""
+        return self.share_encoder_decoder_embeddings
+
+    @property
     def separator_token_ids(self) -> tuple[int, ...]:
         """Ids of the tokens that close a sentence."""
         return tuple(token_id for token_id in (self.sep_token_id, self.par_token_id) if token_id is not None)
