@@ -28,8 +28,8 @@ def python_without_package(folder: Path, *lacking: str) -> str:
     # Debian's Python names folders that a virtual environment does not have.
     for directory in filter(Path.is_dir, map(Path, site.getsitepackages())):
         for path in directory.iterdir():
-            is_left_out = path.name.startswith(("hier_nmt", "__editable__", *lacking)) or path.suffix == ".pth"
-            if not is_left_out and not (packages / path.name).exists():
+            is_skipped = path.name.startswith(("hier_nmt", "__editable__", *lacking)) or path.suffix == ".pth"
+            if not is_skipped and not (packages / path.name).exists():
                 (packages / path.name).symlink_to(path)
     return str(folder / "bin" / "python")
 

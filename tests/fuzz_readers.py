@@ -309,9 +309,9 @@ def check_corpus(format: str) -> Callable[[Path, random.Random], None]:
         lenient: list[ParallelDocument] = []
         with refusing(folder, CorpusError):
             lenient += read_documents(paths, format, "en", "fr", skip_bad=True, report=report)
-        if strict is not None and (report.left_out or lenient != strict):
-            raise Finding(f"strict {strict}, lenient {lenient} and {report.left_out}")
-        if strict is None and lenient and not report.left_out:
+        if strict is not None and (report.skipped or lenient != strict):
+            raise Finding(f"strict {strict}, lenient {lenient} and {report.skipped}")
+        if strict is None and lenient and not report.skipped:
             raise Finding("refused as a whole, but nothing is reported as left out")
         for item in strict or lenient:
             for text in (*item.source_sentences, *item.target_sentences):

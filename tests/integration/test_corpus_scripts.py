@@ -100,7 +100,7 @@ def test_a_pronoun_set_is_made_of_documents(repository, tmp_path, monkeypatch, c
     assert [row["targets"][1 - row["correct"]] for row in rows] == ["Il fonctionne.", "Elles sont légales."]
     (tmp_path / "a.jsonl").write_text(json.dumps({"id": "a", "paragraphs": [{"en": ["Yes."], "fr": ["Oui."]}]}) + "\n")
     assert run_command("corpus make-pronouns", *arguments) == 1
-    assert "no sentence of the corpus can be used" in capsys.readouterr().err
+    assert "no sentence of the corpus is usable" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -169,7 +169,7 @@ def test_a_run_that_is_told_to_stop_saves_and_goes_on_from_there(script, recipe,
     process = start_training(script, recipe, tmp_path, endless, "--training.enable_jit_checkpoint=true")
     printed = signal_when(process, (tmp_path / f"checkpoint-{SAVE_STEPS}").is_dir, signal.SIGTERM)
     assert process.returncode == 0
-    step = int(re.search(r"stopped; the same command goes on from .*/checkpoint-(\d+)\n", printed)[1])
+    step = int(re.search(r"stopped; the same command continues from .*/checkpoint-(\d+)\n", printed)[1])
     assert last_whole_checkpoint(tmp_path) == tmp_path / f"checkpoint-{step}"
     assert not (tmp_path / "training_summary.json").exists()
     messages = train_here(script, recipe, tmp_path, f"--training.max_steps={step + 2}")

@@ -131,7 +131,7 @@ def test_an_output_that_is_a_folder_is_refused_before_the_model_is_loaded(
 ) -> None:
     (tmp_path / "in.txt").write_text("A!")
     assert translate(tmp_path / "in.txt", "--output", tmp_path) == 1
-    assert "is a folder, no file can be written there" in capsys.readouterr().err
+    assert "is a folder, so no file can be written there" in capsys.readouterr().err
 
 
 def test_broken_files_and_unknown_languages_are_found_before_the_model_is_loaded(
@@ -158,11 +158,11 @@ def test_a_second_process_leaves_the_output_of_the_first_alone(tmp_path, transla
 def test_translations_that_are_kept_are_counted(tmp_path, translate, capsys) -> None:
     (tmp_path / "a.tsv").write_text("doc_id\tsource\ttarget\nx\tA b!\tby hand\nx\tC!\n")
     assert translate(tmp_path / "a.tsv", "--output", tmp_path / "out.tsv") == 0
-    assert "translations kept as they are: 1 (--anew makes others)" in capsys.readouterr().err
+    assert "existing translations kept: 1 (--retranslate replaces them)" in capsys.readouterr().err
     written = (tmp_path / "out.tsv").read_text().splitlines()
     assert written[:2] == ["doc_id\tsource\ttarget", "x\tA b!\tby hand"]
     assert written[2].startswith("x\tC!\t")
-    assert translate(tmp_path / "a.tsv", "--output", tmp_path / "out.tsv", "--anew") == 0
+    assert translate(tmp_path / "a.tsv", "--output", tmp_path / "out.tsv", "--retranslate") == 0
     assert "kept" not in capsys.readouterr().err
     assert "by hand" not in (tmp_path / "out.tsv").read_text()
 
@@ -171,8 +171,8 @@ def test_text_that_is_left_out_is_counted(tmp_path, translate, capsys) -> None:
     (tmp_path / "a.html").write_text("<p>A!</p><svg><text>b</text></svg><textarea>c</textarea>")
     assert translate(tmp_path / "a.html", "--output", tmp_path / "out.html") == 0
     errors = capsys.readouterr().err
-    assert "the text in 1 <svg> was left as it is" in errors
-    assert "the text in 1 <textarea> was left as it is" in errors
+    assert "skipped: the text in 1 <svg>" in errors
+    assert "skipped: the text in 1 <textarea>" in errors
 
 
 def test_lines_are_joined_where_that_is_wanted(tmp_path, translate, capsys) -> None:

@@ -59,7 +59,7 @@ def test_plot_attention_reads_documents_with_their_translations(
 def test_plot_attention_lets_the_model_translate_anew(repository, checkpoint, corpus, tmp_path, monkeypatch) -> None:
     kept = tmp_path / "a.npz"
     options = [corpus, "--model", checkpoint, "--output", tmp_path / "a.html", "--record", kept]
-    assert run_command("plot", *options, "--document", 2, "--anew", "--title", "new") == 0
+    assert run_command("plot", *options, "--document", 2, "--retranslate", "--title", "new") == 0
     assert load_record(kept).title == "new"
     assert load_record(kept).sides["target"].sentence(0) != "e ."
 
@@ -83,7 +83,7 @@ def test_plot_attention_shows_recurrent_models_and_refuses_those_without_attenti
 def test_plot_attention_refuses_sentences_that_end_before_they_begin(repository, monkeypatch, capsys) -> None:
     with pytest.raises(SystemExit):
         run_command("plot", "--sentences", "5-3")
-    assert "'5-3' ends before it begins" in capsys.readouterr().err
+    assert "'5-3' ends before it starts" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_plot_attention_refuses_sentences_that_end_before_they_begin(repository,
         (["--kind", "tokens", "--sentences", "2"], "there is no sentence 2; the document has 1"),
         (["--kind", "tokens", "--head", "3"], "there is no head 3; the slot has 2"),
         (["--slot", "encoder_context", "--kind", "tokens"], "slot 'encoder_context' was not recorded"),
-        (["--text", ""], "there is no sentence in the text"),
+        (["--text", ""], "the text has no sentence"),
         (["--kind", "tree", "--word", "zebra"], "there is no word 'zebra'"),
         (["--kind", "tokens", "--layer", "9"], "there is no layer 9; the slot has 1"),
         (["--kind", "tokens", "--layer", "0"], "there is no layer 0; the slot has 1"),

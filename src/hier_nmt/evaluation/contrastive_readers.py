@@ -318,16 +318,16 @@ def _example(
 
 
 @contextmanager
-def _naming(path: str | Path, place: str) -> Iterator[None]:
+def _naming(path: str | Path, location: str) -> Iterator[None]:
     """Makes of whatever a malformed entry leads to an error that says where the entry is."""
     try:
         yield
     except CorpusError:
         raise
     except KeyError as error:
-        raise CorpusError(path, None, "missing key", f"{error} in {place}") from error
+        raise CorpusError(path, None, "missing key", f"{error} in {location}") from error
     except (AttributeError, IndexError, TypeError, ValueError) as error:
-        raise CorpusError(path, None, "bad example", f"{place}: {error}") from error
+        raise CorpusError(path, None, "bad example", f"{location}: {error}") from error
 
 
 def _json_of(path: str | Path, kind: type, description: str) -> Any:

@@ -117,7 +117,7 @@ class PronounReport:
     def __str__(self) -> str:
         lines = [f"{self.num_sentences} sentences, of which {self.taken.total()} were taken"]
         lines += [f"taken {count}: {name}" for name, count in sorted(self.taken.items())]
-        lines += [f"left out {count}: {reason}" for reason, count in self.rejected.most_common()]
+        lines += [f"rejected {count}: {reason}" for reason, count in self.rejected.most_common()]
         return "\n".join(lines)
 
 

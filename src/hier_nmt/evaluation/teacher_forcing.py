@@ -182,17 +182,17 @@ def _sentences(
     ids: list[list[int]], batch: Sequence[_Row], vocabulary: TranslationVocabulary
 ) -> Iterator[tuple[tuple[int, int], str]]:
     """((document, sentence), what was said) of the sentences that are scored."""
-    left_out = {*vocabulary.ignored, *vocabulary.target_separators}
+    skipped = {*vocabulary.ignored, *vocabulary.target_separators}
     for row, row_ids in zip(batch, ids, strict=True):
         for document, sentence, first, last in row.scored:
-            words = [token_id for token_id in row_ids[first:last] if token_id not in left_out]
-            yield (document, sentence), vocabulary.decode(words)
+            text_ids = [token_id for token_id in row_ids[first:last] if token_id not in skipped]
+            yield (document, sentence), vocabulary.decode(text_ids)
 
 
 def _in_paragraphs(index: int, document: ParallelDocument, said: dict[tuple[int, int], str]) -> list[list[str]]:
     paragraphs, sentence = [], 0
     for paragraph in document.paragraphs:
-        numbers = range(sentence, sentence + len(paragraph))
-        paragraphs.append([said.get((index, number), "") for number in numbers])
+        sentence_indices = range(sentence, sentence + len(paragraph))
+        paragraphs.append([said.get((index, sentence_index), "") for sentence_index in sentence_indices])
         sentence += len(paragraph)
     return paragraphs

@@ -163,7 +163,7 @@ class Collector:
             if any(layer is None for layer in weights):
                 continue
             ids = [self._sentence_ids(reading, side) for side in SLOT_SIDES[slot]]
-            queries = slice(self._places(reading, slot)[2], len(ids[0]))
+            queries = slice(self._positions(reading, slot)[2], len(ids[0]))
             layers = [(layer[0][:, queries], None, None) for layer in weights]
             if layers:
                 self._add(reading, slot, layers, queries, ids[0][queries], ids[1])
@@ -183,23 +183,23 @@ class Collector:
 
     def _sentence_ids(self, reading: Reading, side: str) -> torch.Tensor:
         """Sentences in the window of its tokens on a side, from 0."""
-        numbers = self.ids.sentence_ids(int(side != "source"), reading.window)
-        return torch.as_tensor(_before(numbers, 0) if side == "prefix" else numbers, device=self.model.device)
+        sentence_ids = self.ids.sentence_ids(int(side != "source"), reading.window)
+        return torch.as_tensor(_before(sentence_ids, 0) if side == "prefix" else sentence_ids, device=self.model.device)
 
     def _sides(self) -> dict[str, TokenRow]:
         """The tokens of the document."""
         source, target = (self.ids.row(self.vocabulary, side) for side in (0, 1))
-        numbers = [self.ids.sentence_ids(side) for side in (0, 1)]
+        sentence_ids = [self.ids.sentence_ids(side) for side in (0, 1)]
         return {
-            "source": TokenRow(_tokens(self.vocabulary.source, source), numbers[0]),
-            "target": TokenRow(_tokens(self.vocabulary.target, target), numbers[1]),
+            "source": TokenRow(_tokens(self.vocabulary.source, source), sentence_ids[0]),
+            "target": TokenRow(_tokens(self.vocabulary.target, target), sentence_ids[1]),
             "prefix": TokenRow(
                 _tokens(self.vocabulary.target, [self.config.decoder_start_token_id, *target[:-1]]),
-                _before(numbers[1], 0),
+                _before(sentence_ids[1], 0),
             ),
         }
 
-    def _places(self, reading: Reading, slot: str) -> tuple[int, int, int]:
+    def _positions(self, reading: Reading, slot: str) -> tuple[int, int, int]:
         """Places in the document at which the window of queries and that of keys begin, and of the first query that is
         recorded in the window."""
         sides = [int(name != "source") for name in SLOT_SIDES[slot]]
@@ -232,7 +232,7 @@ class Collector:
             query_ids: sentences of the queries [C], from 0.
             key_ids: sentences of the keys [K], from 0.
         """
-        query_start, key_start, _ = self._places(reading, slot)
+        query_start, key_start, _ = self._positions(reading, slot)
         queries = slice(queries.start + query_start, queries.stop + query_start)
         is_context = slot.endswith("_context")
         keys = None if is_context else slice(key_start, key_start + len(key_ids))
@@ -252,20 +252,20 @@ def characters_of_bytes(tokens: Sequence[str]) -> tuple[str, ...]:
     """The tokens, but characters that are spelled in bytes (`<0xE4><0xBD><0xA0>`) stand in the place of the first of
     them, and nothing in those of the others; bytes that are no text stay as they are."""
     texts = list(tokens)
-    for is_byte, run in groupby(range(len(tokens)), key=lambda place: _BYTE.fullmatch(tokens[place]) is not None):
-        places = list(run)
+    for is_byte, run in groupby(range(len(tokens)), key=lambda position: _BYTE.fullmatch(tokens[position]) is not None):
+        positions = list(run)
         try:
-            text = bytes(int(tokens[place][3:5], 16) for place in places).decode() if is_byte else ""
+            text = bytes(int(tokens[position][3:5], 16) for position in positions).decode() if is_byte else ""
         except UnicodeDecodeError:
             continue
         for character in text:
-            first, *others = [places.pop(0) for _ in character.encode()]
+            first, *others = [positions.pop(0) for _ in character.encode()]
             texts[first] = character
-            for place in others:
-                texts[place] = ""
+            for position in others:
+                texts[position] = ""
     return tuple(texts)
 
 
-def _before(numbers: np.ndarray, first: int) -> np.ndarray:
+def _before(sentence_ids: np.ndarray, first: int) -> np.ndarray:
     """The numbers one place later, behind another first one."""
-    return np.concatenate([[first], numbers[:-1]])
+    return np.concatenate([[first], sentence_ids[:-1]])

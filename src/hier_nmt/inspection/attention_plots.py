@@ -63,7 +63,7 @@ def plot_token_map(
         ValueError: no such slot, layer, head or sentence, or an ending that matplotlib does not know.
     """
     weights = record.slot(slot).token_weights
-    rows = record.query_side(slot).places(sentences)
+    rows = record.query_side(slot).token_indices(sentences)
     if weights is None or len(rows) > MOST_TOKENS:
         plot_sentence_map(path, record, slot, layer, head, sentences)
         return
@@ -128,11 +128,14 @@ def plot_selected_sentences(
     if record_of_slot.selected is None or record_of_slot.scores is None:
         raise ValueError(f"slot {slot!r} selects no sentences")
     side = record.query_side(slot)
-    rows = side.places(sentences)
+    rows = side.token_indices(sentences)
     title = _title(record, slot, record_of_slot.selected, layer, head)
     if len(rows) > MOST_TOKENS:
         shares = np.stack(
-            [_selection(record_of_slot, side.places([m]), layer, head)[0].mean(0) for m in _rows(side, sentences)]
+            [
+                _selection(record_of_slot, side.token_indices([m]), layer, head)[0].mean(0)
+                for m in _rows(side, sentences)
+            ]
         )
         _draw_sentences(path, record, slot, shares, sentences, title, "share of words and heads that select it")
         return
@@ -187,17 +190,17 @@ def plot_pooling(
     figure = new_figure(9.6, 1.0 + 0.25 * len(lines))
     axes = figure.subplots()
     axes.axis("off")
-    lettering = Lettering([text for _, words in lines for _, _, text in words], monospaced=True)
+    lettering = Lettering([text for _, tokens_of_line in lines for _, _, text in tokens_of_line], monospaced=True)
     # Only for its colours: it lies outside of what is shown.
-    limit = _upper_limit(weights[[place for _, words in lines for place, _, _ in words]])
+    limit = _upper_limit(weights[[position for _, tokens_of_line in lines for position, _, _ in tokens_of_line]])
     image = axes.imshow([[0.0]], cmap="Blues", vmin=0, vmax=limit, aspect="auto", extent=(-9, -8, -9, -8))
     axes.set(xlim=(-4, _LINE_WIDTH), ylim=(len(lines) - 0.4, -0.6))
-    for line, (number, words) in enumerate(lines):
+    for line, (number, tokens_of_line) in enumerate(lines):
         if number is not None:
             axes.text(-1, line, str(number + 1), ha="right", va="center", fontsize=7, color="tab:gray")
-        for place, start, text in words:
+        for position, start, text in tokens_of_line:
             _draw_word(
-                axes, start, line, lettering.label(text, _LABEL_WIDTH), weights[place] / limit, lettering.families
+                axes, start, line, lettering.label(text, _LABEL_WIDTH), weights[position] / limit, lettering.families
             )
     note = f", sentences 1 to {len(chosen)} of {side.num_sentences}" if len(chosen) < side.num_sentences else ""
     which = "mean of the layers" if layer is None else f"layer {layer + 1} of {record.poolings[slot].shape[0]}"
@@ -281,7 +284,7 @@ def _columns_of_selected(shares: np.ndarray, own: np.ndarray) -> np.ndarray:
 
 def _rows(side: TokenRow, sentences: Sequence[int] | None) -> np.ndarray:
     """The chosen sentences, which must exist."""
-    side.places(sentences)
+    side.token_indices(sentences)
     return np.arange(side.num_sentences) if sentences is None else np.array(sentences)
 
 
@@ -312,32 +315,32 @@ def _bar(figure: Any, axes: Any, image: Any, label: str, **options: Any) -> None
     bar.ax.tick_params(labelsize=7)
 
 
-def _label_tokens(axis: Any, side: TokenRow, places: np.ndarray) -> None:
+def _label_tokens(axis: Any, side: TokenRow, token_indices: np.ndarray) -> None:
     """Writes tokens along an axis, and draws lines between sentences with their numbers on the other side."""
-    words = word_labels([side.tokens[place] for place in places])
-    lettering = Lettering(words)
-    labels = [lettering.label(word, _LABEL_WIDTH) for word in words]
+    labels = word_labels([side.tokens[position] for position in token_indices])
+    lettering = Lettering(labels)
+    labels = [lettering.label(word, _LABEL_WIDTH) for word in labels]
     is_x = axis.axis_name == "x"
     rotation = {"rotation": 90} if is_x else {}
-    axis.set_ticks(range(len(places)), labels, family=lettering.families, fontsize=6.5, **rotation)
+    axis.set_ticks(range(len(token_indices)), labels, family=lettering.families, fontsize=6.5, **rotation)
     axis.set_tick_params(length=2)
     if is_x:
         axis.tick_top()
         axis.set_label_position("top")
-    numbers = side.sentence_ids[places]
-    for place in np.flatnonzero(np.diff(numbers)) + 0.5:
-        (axis.axes.axvline if is_x else axis.axes.axhline)(place, color=_BOUNDARY, lw=0.9)
-    _number_sentences(axis, numbers)
+    sentence_ids = side.sentence_ids[token_indices]
+    for position in np.flatnonzero(np.diff(sentence_ids)) + 0.5:
+        (axis.axes.axvline if is_x else axis.axes.axhline)(position, color=_BOUNDARY, lw=0.9)
+    _number_sentences(axis, sentence_ids)
 
 
-def _number_sentences(axis: Any, numbers: np.ndarray) -> None:
+def _number_sentences(axis: Any, sentence_ids: np.ndarray) -> None:
     """Writes the numbers of sentences beside their tokens, on the side that the labels leave free."""
     is_x = axis.axis_name == "x"
     other = axis.axes.secondary_xaxis("bottom") if is_x else axis.axes.secondary_yaxis("right")
-    middles = [float(np.flatnonzero(numbers == number).mean()) for number in np.unique(numbers)]
+    middles = [float(np.flatnonzero(sentence_ids == number).mean()) for number in np.unique(sentence_ids)]
     ticks = {"fontsize": 7, "color": _BOUNDARY}
     other_axis = other.xaxis if is_x else other.yaxis
-    other_axis.set_ticks(middles, [str(number + 1) for number in np.unique(numbers)], **ticks)
+    other_axis.set_ticks(middles, [str(number + 1) for number in np.unique(sentence_ids)], **ticks)
     other_axis.set_tick_params(length=0)
 
 
@@ -348,8 +351,8 @@ def _label_sentences(axis: Any, side: TokenRow, sentences: np.ndarray) -> None:
         step = next(
             base * 10**power for power in count() for base in (1, 2, 5) if 12 * base * 10**power > len(sentences)
         )
-        ticks = [place for place, number in enumerate(sentences) if (number + 1) % step == 0 or place == 0]
-        axis.set_ticks(ticks, [str(sentences[place] + 1) for place in ticks], fontsize=7)
+        ticks = [position for position, number in enumerate(sentences) if (number + 1) % step == 0 or position == 0]
+        axis.set_ticks(ticks, [str(sentences[position] + 1) for position in ticks], fontsize=7)
         return
     texts = [side.sentence(sentence) for sentence in sentences]
     lettering = Lettering(texts)
@@ -365,9 +368,9 @@ def _label_sentences(axis: Any, side: TokenRow, sentences: np.ndarray) -> None:
 def _frame_own_sentences(axes: Any, row_sentences: np.ndarray, columns: np.ndarray) -> None:
     """Frames where a row selects the sentence it is in, or, in cross-attention, the one it translates."""
     for sentence in np.unique(row_sentences):
-        rows, places = np.flatnonzero(row_sentences == sentence), np.flatnonzero(columns == sentence)
-        for place in places:
-            left, right, top, bottom = place - 0.5, place + 0.5, rows[0] - 0.5, rows[-1] + 0.5
+        rows, token_indices = np.flatnonzero(row_sentences == sentence), np.flatnonzero(columns == sentence)
+        for position in token_indices:
+            left, right, top, bottom = position - 0.5, position + 0.5, rows[0] - 0.5, rows[-1] + 0.5
             axes.plot([left, right, right, left, left], [top, top, bottom, bottom, top], color=_BOUNDARY, lw=1.2)
 
 
@@ -379,12 +382,12 @@ def _wrapped_lines(side: TokenRow, sentences: np.ndarray) -> list[tuple[int | No
     for sentence in sentences:
         lines.append((int(sentence), []))
         start = 0.0
-        for place in side.places([sentence]):
-            width = min(display_width(labels[place]), _LABEL_WIDTH) + 1.0
+        for position in side.token_indices([sentence]):
+            width = min(display_width(labels[position]), _LABEL_WIDTH) + 1.0
             if start + width > _LINE_WIDTH:
                 lines.append((None, []))
                 start = 0.0
-            lines[-1][1].append((int(place), start, labels[place]))
+            lines[-1][1].append((int(position), start, labels[position]))
             start += width
     return lines
 

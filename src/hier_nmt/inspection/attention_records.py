@@ -62,12 +62,12 @@ class TokenRow:
 
     def sentence(self, index: int) -> str:
         """The text of a sentence, without the tokens that close it or start the document."""
-        places = np.flatnonzero(self.sentence_ids == index)
-        words = [self.tokens[place] for place in places if self.tokens[place] not in SENTENCE_MARKS]
+        token_indices = np.flatnonzero(self.sentence_ids == index)
+        kept_tokens = [self.tokens[at] for at in token_indices if self.tokens[at] not in SENTENCE_MARKS]
         has_marks = any(WORD_START in token for token in self.tokens)
-        return ("" if has_marks else " ").join(words).replace(WORD_START, " ").strip()
+        return ("" if has_marks else " ").join(kept_tokens).replace(WORD_START, " ").strip()
 
-    def places(self, sentences: Sequence[int] | None) -> np.ndarray:
+    def token_indices(self, sentences: Sequence[int] | None) -> np.ndarray:
         """Indices of the tokens of these sentences; None means of all.
 
         Raises:
@@ -170,9 +170,9 @@ def choose(values: np.ndarray, layer: int | None, head: int | None) -> np.ndarra
     Raises:
         ValueError: there is no such layer or head.
     """
-    for name, index, number in (("layer", layer, values.shape[0]), ("head", head, values.shape[1])):
-        if index is not None and not 0 <= index < number:
-            raise ValueError(f"there is no {name} {index + 1}; the slot has {number}")
+    for name, index, size in (("layer", layer, values.shape[0]), ("head", head, values.shape[1])):
+        if index is not None and not 0 <= index < size:
+            raise ValueError(f"there is no {name} {index + 1}; the slot has {size}")
     values = values.mean(0) if layer is None else values[layer]
     return values.mean(0) if head is None else values[head]
 

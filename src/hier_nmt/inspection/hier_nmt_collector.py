@@ -77,7 +77,7 @@ class HierNMTCollector(Collector):
     def _read_encoder(self, reading: Reading, calls: Calls, encoded: Any) -> None:
         """Records the encoder, whose layers were called."""
         numbers = encoded.sentence_ids[0] - 1
-        first = self._places(reading, "encoder")[2]
+        first = self._positions(reading, "encoder")[2]
         for slot, name in (("encoder", "self_attn"), ("encoder_context", "context")):
             modules: list[Any] = [
                 context_of(layer) if name == "context" else layer.self_attn for layer in self.network.encoder.layers
@@ -102,7 +102,7 @@ class HierNMTCollector(Collector):
         source_ids = encoded.sentence_ids[0] - 1
         source_sentences = torch.arange(int(source_ids.max()) + 1, device=source_ids.device)
         key_ids = {"cross": source_ids, "decoder_context": source_sentences}
-        first = self._places(reading, "decoder")[2]
+        first = self._positions(reading, "decoder")[2]
         num_weights = self.config.decoder_attention_heads * max(labels.shape[1], len(source_ids))
         cache = EncoderDecoderCache(DynamicCache(), DynamicCache())
         for queries in [*pieces(0, first, num_weights), *pieces(first, labels.shape[1], num_weights)]:
@@ -145,7 +145,7 @@ class HierNMTCollector(Collector):
         if not isinstance(modules[0], HierarchicalAttention):
             return
         side = self.sides[SLOT_SIDES[slot][0]]
-        query_start = self._places(reading, slot)[0]
+        query_start = self._positions(reading, slot)[0]
         places = np.arange(queries.start, queries.stop)
         if self.tree_sentences is not None:
             places = places[np.isin(side.sentence_ids[places + query_start], list(self.tree_sentences))]

@@ -190,26 +190,26 @@ def measure_selection(
         source_ids = sentence_ids_from_tokens(input_ids, config.separator_token_ids)[0]
         # What writes a label stands one place before it.
         target_ids = sentence_ids_from_tokens(labels, config.separator_token_ids)[0]
-        decided_at = _deciding_words(document, vocabulary)
+        decided_at = _deciding_positions(document, vocabulary)
         for slot, sentence_ids in (("encoder", source_ids), ("decoder", target_ids), ("cross", target_ids)):
             selected = getattr(output, f"{slot}_selected_sentences")
             if selected:
                 scores = getattr(output, f"{slot}_sentence_attentions")[-1][0].cpu()
-                words = [None] * len(document.ambiguities) if slot == "encoder" else decided_at
-                _count(reports[slot], selected[-1][0].cpu(), scores, sentence_ids, document.ambiguities, words)
+                positions = [None] * len(document.ambiguities) if slot == "encoder" else decided_at
+                _count(reports[slot], selected[-1][0].cpu(), scores, sentence_ids, document.ambiguities, positions)
     if not reports:
         raise ValueError("this model selects no sentences: no slot has conditional or hierarchical attention")
     return reports
 
 
-def _deciding_words(document: AnnotatedDocument, vocabulary: TranslationVocabulary) -> list[int]:
+def _deciding_positions(document: AnnotatedDocument, vocabulary: TranslationVocabulary) -> list[int]:
     """For each ambiguity, the first token of its sentence in which its translation differs from the wrong one."""
-    places = []
+    positions = []
     for one in document.ambiguities:
         rows = vocabulary.encode([document.target[one.sentence], one.wrong_translation], target=True)
-        differ = (place for place, (right, wrong) in enumerate(zip(*rows, strict=False)) if right != wrong)
-        places.append(next(differ, min(map(len, rows))))
-    return places
+        differ = (position for position, (right, wrong) in enumerate(zip(*rows, strict=False)) if right != wrong)
+        positions.append(next(differ, min(map(len, rows))))
+    return positions
 
 
 def _count(
@@ -218,12 +218,12 @@ def _count(
     scores: torch.Tensor,
     sentence_ids: torch.Tensor,
     ambiguities: Sequence[AmbiguousSentence],
-    words: Sequence[int | None],
+    positions: Sequence[int | None],
 ) -> None:
     """Adds the selections [H, S, t] of a document, whose tokens belong to the sentences `sentence_ids` [S]."""
-    for (ambiguous, deciding, _), word in zip(ambiguities, words, strict=True):
+    for (ambiguous, deciding, _), position in zip(ambiguities, positions, strict=True):
         tokens = (sentence_ids == ambiguous + 1).nonzero()[:, 0]
-        of_word = None if word is None else _chosen(selected, scores, tokens[word : word + 1])
+        of_word = None if position is None else _chosen(selected, scores, tokens[position : position + 1])
         report.add(ambiguous, deciding, _chosen(selected, scores, tokens), of_word)
 
 

@@ -58,19 +58,19 @@ def plot_tree_walk(
         if not 0 <= index < number:
             raise ValueError(f"there is no {name} {index + 1}; the slot has {number}")
     nodes = scored_nodes(tree, layer, head, row)
-    places = node_places(nodes)
+    positions = node_positions(nodes)
     num_levels = len(tree.level_sizes)
-    width = max(places.values()) - min(places.values()) + 1
+    width = max(positions.values()) - min(positions.values()) + 1
     figure = new_figure(max(width * _INCHES_OF_NODE, 6.5) + 0.4, num_levels * _INCHES_OF_LEVEL + 1.9)
     axes = figure.subplots()
     axes.axis("off")
-    axes.set(xlim=(min(places.values()) - 0.6, max(places.values()) + 0.6), ylim=(-0.95, num_levels - 0.45))
+    axes.set(xlim=(min(positions.values()) - 0.6, max(positions.values()) + 0.6), ylim=(-0.95, num_levels - 0.45))
     texts = [record.key_side(slot).sentence(tree.first_sentence + node.number) for node in nodes if node.level == 0]
     lettering = Lettering(texts)
     side = record.query_side(slot)
     for node in nodes:
         is_own = node.level == 0 and tree.first_sentence + node.number == side.sentence_ids[query]
-        _draw_node(axes, node, places, record, slot, tree, lettering, is_own)
+        _draw_node(axes, node, positions, record, slot, tree, lettering, is_own)
     title = (
         f"{record.title}: how {_named(side, query)} (sentence {side.sentence_ids[query] + 1}) finds its sentences\n"
         f"{SLOT_TITLES[slot]}, layer {layer + 1} of {num_layers}, head {head + 1} of {num_heads}"
@@ -99,12 +99,12 @@ def find_token(
     side = record.query_side(slot)
     pieces = word_labels(side.tokens)
     words = whole_words(pieces)
-    places = side.places(sentences).tolist()
+    positions = side.token_indices(sentences).tolist()
     for names in (words, pieces, [piece.removeprefix(CONTINUATION) for piece in pieces]):
-        for place in places:
-            if word in (None, names[place]):
-                return place
-    raise ValueError(f"there is no word {word!r} among {' '.join(pieces[place] for place in places[:20])}")
+        for position in positions:
+            if word in (None, names[position]):
+                return position
+    raise ValueError(f"there is no word {word!r} among {' '.join(pieces[position] for position in positions[:20])}")
 
 
 def find_walk(record: AttentionRecord, slot: str, query: int) -> tuple[TreeRecord, int]:
@@ -128,33 +128,33 @@ def scored_nodes(tree: TreeRecord, layer: int, head: int, row: int) -> list[Node
     nodes = []
     for level in reversed(range(len(tree.level_sizes))):
         for index in range(tree.level_sizes[level]):
-            place = (layer, head, row, starts[level] + index)
-            if not np.isnan(tree.cumulative[place]):
-                values = float(tree.relevance[place]), float(tree.cumulative[place]), bool(tree.kept[place])
+            position = (layer, head, row, starts[level] + index)
+            if not np.isnan(tree.cumulative[position]):
+                values = float(tree.relevance[position]), float(tree.cumulative[position]), bool(tree.kept[position])
                 nodes.append(Node(level, index, *values))
     return nodes
 
 
-def node_places(nodes: list[Node]) -> dict[tuple[int, int], float]:
+def node_positions(nodes: list[Node]) -> dict[tuple[int, int], float]:
     """Where each node (level, index) stands from left to right: parents over their children, and all of a level at
     least 1 apart."""
-    places: dict[tuple[int, int], float] = {}
+    positions: dict[tuple[int, int], float] = {}
     for level in sorted({node.level for node in nodes}):
         row = [node for node in nodes if node.level == level]
-        centres = [_over_children(node, places) for node in row]
+        centres = [_over_children(node, positions) for node in row]
         found: list[float] = []
         for wish in _wishes(centres):
             found.append(max(found[-1] + 1, wish) if found else wish)
-        shifts = [centre - place for centre, place in zip(centres, found, strict=True) if centre is not None]
+        shifts = [centre - position for centre, position in zip(centres, found, strict=True) if centre is not None]
         shift = sum(shifts) / max(len(shifts), 1)
-        places |= {(level, node.number): place + shift for node, place in zip(row, found, strict=True)}
-    return places
+        positions |= {(level, node.number): position + shift for node, position in zip(row, found, strict=True)}
+    return positions
 
 
-def _over_children(node: Node, places: dict[tuple[int, int], float]) -> float | None:
+def _over_children(node: Node, positions: dict[tuple[int, int], float]) -> float | None:
     """The middle of a node's children, if the walk went to them."""
     below = [(node.level - 1, 2 * node.number + side) for side in (0, 1)]
-    children = [places[child] for child in below if child in places]
+    children = [positions[child] for child in below if child in positions]
     return sum(children) / len(children) if children else None
 
 
@@ -172,7 +172,7 @@ def _wishes(centres: list[float | None]) -> list[float]:
 def _draw_node(
     axes: Any,
     node: Node,
-    places: dict[tuple[int, int], float],
+    positions: dict[tuple[int, int], float],
     record: AttentionRecord,
     slot: str,
     tree: TreeRecord,
@@ -180,11 +180,11 @@ def _draw_node(
     is_own: bool,
 ) -> None:
     """A box with the two scores, what it stands for, and the line up to its parent."""
-    x, y = places[node.level, node.number], float(node.level)
+    x, y = positions[node.level, node.number], float(node.level)
     parent = (node.level + 1, node.number // 2)
-    if parent in places:
+    if parent in positions:
         style = {"color": _EDGE, "lw": 1.6} if node.is_kept else {"color": "tab:gray", "lw": 0.8, "ls": "--"}
-        axes.plot([x, places[parent]], [y + (0.43 if node.level else 0.24), parent[0] - 0.24], zorder=0, **style)
+        axes.plot([x, positions[parent]], [y + (0.43 if node.level else 0.24), parent[0] - 0.24], zorder=0, **style)
     box = {
         "boxstyle": "round,pad=0.35",
         "fc": _KEPT if node.is_kept else _DROPPED,
@@ -208,10 +208,10 @@ def _draw_node(
     axes.text(x, y - 0.3, label, ha="center", va="top", fontsize=6, color=colour, family=lettering.families)
 
 
-def _named(side: TokenRow, place: int) -> str:
+def _named(side: TokenRow, position: int) -> str:
     """A token for a title, with the word that it is a piece of."""
-    piece = word_labels(side.tokens)[place]
-    word = whole_words(word_labels(side.tokens))[place]
+    piece = word_labels(side.tokens)[position]
+    word = whole_words(word_labels(side.tokens))[position]
     return f"{word!r}" if piece == word else f"{piece!r} of {word!r}"
 
 

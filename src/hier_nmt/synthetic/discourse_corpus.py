@@ -272,7 +272,7 @@ def _context_fillers(phenomenon: str, distance: int, supply: Supply) -> list[Sen
     fillers = [_neutral(rng) for _ in range(num_between + num_before)]
     if phenomenon == "ellipsis":
         return fillers
-    places = rng.sample(range(num_between), min(num_between, (num_between + 1) // 2, len(supply.classes) // 2))
-    for place in places:
-        fillers[place] = make_scene("pronoun-verb", supply).decider
+    chosen = rng.sample(range(num_between), min(num_between, (num_between + 1) // 2, len(supply.classes) // 2))
+    for index in chosen:
+        fillers[index] = make_scene("pronoun-verb", supply).decider
     return fillers

@@ -385,7 +385,7 @@ def _mapping_without_duplicates(loader: _NoDuplicates, node: yaml.MappingNode) -
     keys = [loader.construct_object(key, deep=True) for key, _ in node.value]
     for key in keys:
         if keys.count(key) > 1:
-            raise yaml.constructor.ConstructorError(None, None, f"the key {key!r} stands twice", node.start_mark)
+            raise yaml.constructor.ConstructorError(None, None, f"the key {key!r} occurs twice", node.start_mark)
     return yaml.SafeLoader.construct_mapping(loader, node, deep=True)
 
 

@@ -359,7 +359,7 @@ def _figures(report: CleaningReport, corpora: TrainingCorpora, windows: Dataset)
     for (corpus, reason), count in sorted(report.dropped.items()):
         dropped.setdefault(corpora.corpora[corpus].label, {})[reason] = count
     if dropped:
-        logger.info("sentence pairs left out by the cleaning: %s", dropped)
+        logger.info("sentence pairs dropped by the cleaning: %s", dropped)
         figures["num_dropped"] = dropped
     return figures
 

@@ -107,8 +107,8 @@ def test_skipped_documents_are_counted_by_reason(tmp_path):
     report = ReadReport()
     assert read([path], skip_bad=True, report=report) == [GOOD_DOCUMENT]
     assert report.counts == {"not JSON": 2, "missing key": 1}
-    assert str(report) == "read 1 documents with 3 sentence pairs\nleft out 1: missing key\nleft out 2: not JSON"
-    assert report.left_out[2][1] == f"{path}:4: missing key: 'paragraphs'"
+    assert str(report) == "read 1 documents with 3 sentence pairs\nskipped 1: missing key\nskipped 2: not JSON"
+    assert report.skipped[2][1] == f"{path}:4: missing key: 'paragraphs'"
 
 
 @pytest.mark.parametrize("skip_bad", [False, True])

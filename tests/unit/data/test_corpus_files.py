@@ -11,10 +11,10 @@ from hier_nmt.evaluation.contrastive_readers import read_contrastive
 
 # What Python's reader takes for JSON and loses something of, or does not answer with an error of JSON.
 BROKEN = [
-    ('{"id": "a", "id": "b"}', r"not JSON that can be read: the key 'id' stands twice"),
-    ('{"id": "\\ud83d"}', r"half a character: \\ud83d stands without its other half"),
-    ("[" * 100_000, r"not JSON that can be read"),
-    ("9" * 5000, r"not JSON that can be read: .*digits"),
+    ('{"id": "a", "id": "b"}', r"unreadable JSON: the key 'id' occurs twice"),
+    ('{"id": "\\ud83d"}', r"unpaired surrogate: \\ud83d has no other half"),
+    ("[" * 100_000, r"unreadable JSON"),
+    ("9" * 5000, r"unreadable JSON: .*digits"),
     ('{"id": ', r"not JSON: .* at column 8"),
 ]
 

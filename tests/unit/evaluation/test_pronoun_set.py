@@ -81,7 +81,7 @@ def test_what_cannot_be_decided_is_left_out_and_counted(source, target, reason) 
     report = PronounReport()
     assert list(pronoun_examples([document(CONTEXT, (source, target))], report=report)) == []
     assert dict(report.rejected) == {reason: 1}
-    assert f"left out 1: {reason}" in str(report)
+    assert f"rejected 1: {reason}" in str(report)
 
 
 def test_examples_have_the_sentences_before_them_and_the_words_to_look_for() -> None:

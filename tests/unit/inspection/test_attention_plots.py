@@ -32,7 +32,7 @@ from hier_nmt.inspection.tree_plots import (
     Node,
     find_token,
     find_walk,
-    node_places,
+    node_positions,
     plot_tree_walk,
     scored_nodes,
 )
@@ -308,7 +308,7 @@ def test_a_walk_has_the_nodes_that_were_scored_with_both_scores(figures) -> None
 
 def test_nodes_stand_over_their_children_and_apart() -> None:
     nodes = [Node(level, number, 0.0, 0.0, True) for level, number in [(2, 0), (1, 0), (1, 1), (0, 0), (0, 1)]]
-    places = node_places(nodes)
+    places = node_positions(nodes)
     assert places[1, 0] == (places[0, 0] + places[0, 1]) / 2
     assert places[0, 1] - places[0, 0] == 1
     assert places[1, 1] - places[1, 0] == 1

@@ -115,13 +115,13 @@ def test_other_settings_are_refused_and_named(tmp_path) -> None:
     file = tmp_path / "out.jsonl"
     translate(WordTranslator(window_sentences=2), SOURCES, "current", output_file=file)
     content = file.read_bytes()
-    with pytest.raises(ResumeError, match="strategy: there 'current', now 'prefix'"):
+    with pytest.raises(ResumeError, match="strategy: then 'current', now 'prefix'"):
         translate(WordTranslator(window_sentences=2), SOURCES, "prefix", output_file=file)
     with pytest.raises(ResumeError, match="'num_beams': 5"):
         translate(WordTranslator(window_sentences=2), SOURCES, "current", output_file=file, num_beams=5)
     other = WordTranslator(window_sentences=2)
     other.weight = torch.nn.Parameter(torch.ones(3))
-    with pytest.raises(ResumeError, match=r"out.jsonl was made with something else \(model: there"):
+    with pytest.raises(ResumeError, match=r"out.jsonl was made with other settings \(model: then"):
         translate(other, SOURCES, "current", output_file=file)
     assert file.read_bytes() == content
 

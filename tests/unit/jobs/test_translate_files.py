@@ -52,8 +52,8 @@ def test_what_somebody_translated_and_what_has_no_letters_stays(file) -> None:
     translated = translate(model, file(TMX, "a.tmx"))
     assert translated.translations == [["A ! B !", "by hand", "12 - 3", "D ."]]
     assert [item.source for item in translated.sentences] == ["a!", "B!", "d."]
-    anew = translate(WordTranslator(), file(TMX, "a.tmx"), anew=True)
-    assert anew.translations == [["A ! B !", "C .", "12 - 3", "D ."]]
+    retranslated = translate(WordTranslator(), file(TMX, "a.tmx"), retranslate=True)
+    assert retranslated.translations == [["A ! B !", "C .", "12 - 3", "D ."]]
 
 
 def test_parts_of_a_document_have_the_sentences_before_them_as_context(file, monkeypatch) -> None:

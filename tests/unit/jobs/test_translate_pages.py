@@ -7,9 +7,9 @@ from word_translation import WordTranslator
 
 from hier_nmt.data.corpus_files import CorpusError
 from hier_nmt.jobs import translate_files
-from hier_nmt.jobs.left_out_text import left_out
 from hier_nmt.jobs.page_declarations import decode_page, with_declarations
 from hier_nmt.jobs.saved_outputs import saved_outputs_path
+from hier_nmt.jobs.skipped_text import count_skipped
 from hier_nmt.jobs.translate_pages import Page, markup_format_of, read_page, translate_page
 
 pytest.importorskip("sentencex")
@@ -189,7 +189,7 @@ def test_blocks_of_html_in_markdown_are_translated(source, expected) -> None:
     ],
 )
 def test_text_that_is_left_out_is_counted(page, expected) -> None:
-    assert left_out(page) == expected
+    assert count_skipped(page) == expected
 
 
 @pytest.mark.parametrize(

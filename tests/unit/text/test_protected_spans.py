@@ -7,11 +7,11 @@ import pytest
 from hier_nmt.text.protected_spans import (
     LINE_BREAK,
     OBJECT,
-    masked,
+    mask_spans,
     protected_spans,
     protected_texts,
+    remove_objects,
     template_spans,
-    without_objects,
 )
 
 
@@ -94,9 +94,9 @@ def test_templates_are_found_over_several_lines_and_masked_letter_for_letter() -
         "{{ b\n c }}", "{% if d %}", "<%= e > f %>", "{# g #}", "<?php h ?>",
     ]  # fmt: skip
     assert [span.kind for span in spans] == ["word", "other", "word", "other", "other"]
-    assert masked("a {{ b\n c }} d", spans[:1]) == "a xxxx\nxxxxx d"
+    assert mask_spans("a {{ b\n c }} d", spans[:1]) == "a xxxx\nxxxxx d"
 
 
 def test_a_corpus_has_no_objects() -> None:
-    assert without_objects(f"The report of {OBJECT} is{LINE_BREAK}finished {OBJECT}.") == "The report of is finished."
-    assert without_objects("a  b") == "a  b"
+    assert remove_objects(f"The report of {OBJECT} is{LINE_BREAK}finished {OBJECT}.") == "The report of is finished."
+    assert remove_objects("a  b") == "a  b"

@@ -261,7 +261,7 @@ def test_what_transformers_refuses_is_told_as_a_recipe_error(load):
         ("just text", "a recipe has the sections data, tokenizer"),
         ("data: 3", "section data must hold keys and values, found 3"),
         ("dat: {}", "unknown section 'dat'; did you mean 'data'?"),
-        ("data: {train: [a], train: [b]}", "the key 'train' stands twice"),
+        ("data: {train: [a], train: [b]}", "the key 'train' occurs twice"),
         ("a: &x [1]\nb: *x", "*x is an alias"),
         ("a: &x [*x]", "*x is an alias"),
         ("[" * 1500, "is no YAML file"),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from ...text.protected_spans import without_objects
+from ...text.protected_spans import remove_objects
 from ..corpus_files import CorpusError
 from ..documents import ParallelDocument, SentencePair
 from ..text_files import byte_order_mark
@@ -109,7 +109,7 @@ def aligned_documents(file: DocumentFile) -> Iterator[ParallelDocument | CorpusE
                 if unit.target is None or not unit.target.strip():
                     yield CorpusError(file.path or "", unit.line, "no translation", f"of {unit.source:.60}")
                 else:
-                    pairs.append(SentencePair(without_objects(unit.source), without_objects(unit.target)))
+                    pairs.append(SentencePair(remove_objects(unit.source), remove_objects(unit.target)))
             if pairs:
                 paragraphs.append(tuple(pairs))
         if paragraphs:

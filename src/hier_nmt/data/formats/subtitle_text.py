@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import Literal, NamedTuple
 
-from ...text.inline_markup import Mark, with_marks
+from ...text.inline_markup import Mark, insert_marks
 
 TAG = re.compile(r"</?(?!br\b)[a-zA-Z][^<>]*>|\{\\[^{}]*\}", re.IGNORECASE)
 # A break that does not end a line of the file: of SubStation, which players of SubRip know too, and of HTML.
@@ -52,7 +52,7 @@ class Block(NamedTuple):
         return any(map(str.isalpha, self.text))
 
     def with_text(self, text: str) -> str:
-        """The lines with another text, without the end of the last one; tags are placed by `with_marks`."""
+        """The lines with another text, without the end of the last one; tags are placed by `insert_marks`."""
         wrapped = _wrapped(f"{self.dash}{self._with_tags(text)}", len(self.lines))
         ends = [line.end for line in self.lines[:-1]] or [self.lines[-1].end or "\n"]
         breaks = [ends[min(index, len(ends) - 1)] for index in range(len(wrapped) - 1)]
@@ -63,7 +63,7 @@ class Block(NamedTuple):
         return "".join(line.text + line.end for line in self.lines).removesuffix(self.lines[-1].end)
 
     def _with_tags(self, text: str) -> str:
-        return with_marks(self.text, [Mark(place, tag, _tag_kind(tag)) for place, tag in self.tags], text)
+        return insert_marks(self.text, [Mark(position, tag, _tag_kind(tag)) for position, tag in self.tags], text)
 
 
 def blocks(subtitle: int, text: Sequence[str]) -> Iterator[Block]:
@@ -171,8 +171,8 @@ def _block(subtitle: int, lines: tuple[Line, ...]) -> Block:
     dash = _NEW_SPEAKER.match(plain)
     cut = dash.end() if dash else 0
     left = len(plain[cut:]) - len(plain[cut:].lstrip())
-    places = tuple((max(0, place - cut - left), tag) for place, tag in tags)
-    return Block(subtitle, lines, plain[:cut], plain[cut:].strip(), places)
+    positions = tuple((max(0, position - cut - left), tag) for position, tag in tags)
+    return Block(subtitle, lines, plain[:cut], plain[cut:].strip(), positions)
 
 
 def _nearest(ends: Sequence[int], wanted: float, low: int, high: int) -> int:

@@ -25,11 +25,11 @@ from typing import Literal
 from lxml import etree
 
 from ...text.document_layout import TextRun
-from ...text.inline_markup import Mark, with_marks
-from ...text.kept_spans import KeptSpan
+from ...text.inline_markup import Mark, insert_marks
 from ...text.protected_spans import LINE_BREAK, OBJECT
 from ...text.run_builder import RunBuilder
-from ...text.untranslatable import without_spans
+from ...text.untranslatable import extract_marks
+from ...text.untranslatable_spans import UntranslatableSpan
 from .xml_files import Element, local_name, valid_text
 
 _XML_SPACE = "{http://www.w3.org/XML/1998/namespace}space"
@@ -119,7 +119,7 @@ class TaggedText:
             parts = re.split(f"({_IN_PLACE.pattern})", piece)
             return "".join(next(in_place) if _IN_PLACE.match(part) else escape(part) for part in parts)
 
-        return f"{opening}{with_marks(self._run.text, marks, text, write)}{closing}"
+        return f"{opening}{insert_marks(self._run.text, marks, text, write)}{closing}"
 
     def _edge(self, at: int) -> str:
         """The space at an end of the content, 0 or -1, unless it is a line break of the file's layout."""
@@ -179,9 +179,9 @@ class _Collector:
             self.source += text
             self.builder.add(text, len(self.source) - len(text), len(self.source))
 
-    def _mark(self, raw: str, kind: Literal["open", "close", "whole"], is_word: bool = False) -> None:
+    def _mark(self, raw: str, kind: Literal["open", "close", "whole"], acts_as_word: bool = False) -> None:
         self.source += raw
-        self.builder.add_mark(len(self.source) - len(raw), len(self.source), kind, is_word)
+        self.builder.add_mark(len(self.source) - len(raw), len(self.source), kind, acts_as_word)
 
     def run(self) -> TextRun:
         """What was collected."""
@@ -237,9 +237,9 @@ def _tags(element: Element) -> tuple[str, str]:
 
 def _with_what_is_in_place(source: str, text: str) -> str:
     """The text, a translation of `source`, with the objects and line breaks of it."""
-    spans = [KeptSpan(*match.span(), "other") for match in _IN_PLACE.finditer(source)]
-    core, marks = without_spans(source, spans, 0, len(source))
-    return with_marks(core, marks, _IN_PLACE.sub("", text.replace(LINE_BREAK, " ")))
+    spans = [UntranslatableSpan(*match.span(), "other") for match in _IN_PLACE.finditer(source)]
+    core, marks = extract_marks(source, spans, 0, len(source))
+    return insert_marks(core, marks, _IN_PLACE.sub("", text.replace(LINE_BREAK, " ")))
 
 
 def _keeps_space(element: Element) -> bool:

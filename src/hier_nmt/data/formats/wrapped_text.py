@@ -82,14 +82,14 @@ class WrappedTextFile(DocumentFile):
 def _blocks(lines: Sequence[str]) -> Iterator[_Block]:
     start = 0
     for stop in range(1, len(lines) + 1):
-        if stop == len(lines) or _begins_anew(lines, start, stop):
+        if stop == len(lines) or _starts_paragraph(lines, start, stop):
             block = _block(lines, start, stop)
             if block.text:
                 yield block
             start = stop
 
 
-def _begins_anew(lines: Sequence[str], start: int, index: int) -> bool:
+def _starts_paragraph(lines: Sequence[str], start: int, index: int) -> bool:
     """Whether the line at `index` begins another paragraph than that of the lines from `start` on."""
     margin, text = _parts(lines[index])
     before, text_before = _parts(lines[index - 1])

@@ -34,7 +34,7 @@ class ContrastiveAccuracy(evaluate.Metric):
         for index, (scores, correct) in enumerate(zip(predictions, references, strict=True)):
             if not 0 <= correct < len(scores) or len(scores) < 2:
                 raise ValueError(f"example {index}: {len(scores)} scores, but reference {correct}")
-            best_wrong = max(score for place, score in enumerate(scores) if place != correct)
+            best_wrong = max(score for index, score in enumerate(scores) if index != correct)
             num_right += scores[correct] > best_wrong
             num_ties += scores[correct] == best_wrong
         low, high = wilson_interval(num_right, len(predictions))

@@ -185,7 +185,7 @@ def test_xliff_2_keeps_the_state_of_what_it_keeps(file) -> None:
     )
     states = [
         dict(one.attrib) for one in written(xliff_2(file, segments), "Oui.", "Non.").iter("{*}segment")
-    ]  # as with --anew for the second
+    ]  # as with --retranslate for the second
     assert states == [
         {"state": "final", "subState": "x:y"},
         {"state": "translated", "subState": "hier_nmt:mt-suggestion"},
