@@ -116,7 +116,7 @@ def test_numbers_that_are_none_are_refused(tmp_path, repository, monkeypatch, ca
 def test_unknown_files_are_refused_before_the_model_is_loaded(tmp_path, translate, never_loads, capsys, name) -> None:
     (tmp_path / name).write_text("A b!\n")
     assert translate(tmp_path / name) == 1
-    assert "a format that is not read" in capsys.readouterr().err
+    assert "unsupported format" in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
 

@@ -46,8 +46,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=MAX_DISTANCE,
         metavar="N",
-        help="context sentences of each example of test.contrastive.jsonl (default: %(default)s, the largest distance of"
-        " the nearest deciding sentence; for models of whole documents their length)",
+        help="context sentences of each example of test.contrastive.jsonl (default: %(default)s, the largest distance"
+        " of the nearest deciding sentence; for models of whole documents their length)",
     )
     parser.add_argument("--phenomena", nargs="+", choices=PHENOMENA, default=PHENOMENA, help="default: all")
     parser.add_argument("--seed", type=int, default=1)

@@ -1,7 +1,7 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""XLIFF 1.2 and 2 (OASIS): each `<file>` is a document, each `<trans-unit>` or `<unit>` a paragraph, and the segments
-in it are what is translated. What is marked `translate="no"` is left alone."""
+"""XLIFF 1.2 and 2 (OASIS): each `<file>` is a document, each `<trans-unit>` or `<unit>` a paragraph, and each segment
+in it a unit to translate. Content marked `translate="no"` is not changed."""
 
 import copy
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -32,14 +32,14 @@ from .xml_files import (
     xml_bytes,
 )
 
-# Elements that hold codes of the original file, or nothing, instead of text; of both versions.
+# Elements, of both versions, whose content is code of the original file, or empty.
 _CODES = ("bpt", "ept", "ph", "it", "x", "bx", "ex", "sc", "ec", "sm", "em", "cp")
 _NAMESPACE_1 = "urn:oasis:names:tc:xliff:document:1.2"
 
 
 @dataclass(frozen=True)
 class _Slot:
-    """A segment: its source element, that of its translation if there is one, what makes one, and its state."""
+    """A segment: its source element, its target element if there is one, a function that creates one, and its state."""
 
     source: Element
     target: Element | None
@@ -139,7 +139,7 @@ class XliffFile(DocumentFile):
 
 
 def _text(element: Element) -> str:
-    """The text of a segment; nothing if there are only codes."""
+    """The text of a segment; empty if there are only codes."""
     tagged = TaggedText.of(element, _CODES)
     return tagged.text if tagged.has_text else ""
 
@@ -156,7 +156,7 @@ def _old(name: str) -> str:
 
 
 def _beside(element: Element, name: str) -> Element:
-    """A new element, in the namespace of `element` and behind it."""
+    """A new element after `element`, in its namespace."""
     namespace = etree.QName(element).namespace
     added = element.makeelement(name if namespace is None else f"{{{namespace}}}{name}")
     added.tail = element.tail
@@ -166,7 +166,7 @@ def _beside(element: Element, name: str) -> Element:
 
 
 def _old_slots(unit: Element) -> Iterator[_Slot]:
-    """The segments of a `<trans-unit>` of XLIFF 1: what `<seg-source>` marks, or the whole source."""
+    """The segments of a `<trans-unit>` of XLIFF 1: those that `<seg-source>` marks, or the whole source."""
     source, target = child(unit, "source"), child(unit, "target")
     if source is None:
         return
@@ -174,7 +174,7 @@ def _old_slots(unit: Element) -> Iterator[_Slot]:
     marks = [] if segmented is None else list(_segment_marks(segmented))
     known = {} if target is None else {mark.get("mid"): mark for mark in _segment_marks(target)}
     whole = _Slot(source, target, partial(_new_old_target, unit, source), UnitState(unit))
-    # Somebody may have translated the unit as a whole.
+    # The unit may have been translated as a whole.
     if not _are_told_apart(marks) or (not known and whole.unit().is_translated):
         yield whole
         return
@@ -184,7 +184,7 @@ def _old_slots(unit: Element) -> Iterator[_Slot]:
 
 
 def _are_told_apart(marks: Sequence[Element]) -> bool:
-    """Whether there are marks of segments, each with a name of its own and none inside of another."""
+    """Whether there are marks of segments, with unique names and none inside another."""
     names = {mark.get("mid") for mark in marks}
     is_nested = any(parent in marks for mark in marks for parent in mark.iterancestors())
     return bool(marks) and len(names) == len(marks) and None not in names and not is_nested
@@ -200,7 +200,7 @@ def _new_old_target(unit: Element, after: Element) -> Element:
 
 
 def _target_mark(unit: Element, segmented: Element, mark: Element) -> Element:
-    """The place of a segment in the `<target>`, which gets the layout of the `<seg-source>` if it has no segments."""
+    """The mark of a segment in the `<target>`, which gets the layout of the `<seg-source>` if it has no segments."""
     target = child(unit, "target")
     if target is None:
         target = _new_old_target(unit, segmented)

@@ -133,7 +133,7 @@ def test_windows_line_ends_and_byte_order_mark(film) -> None:
         ("1\n00:00:01,000 --> 00:99:02,000\nHi\n", r"film.srt:2: bad times of a subtitle"),
         (f"1\n{'9' * 5000}:00:01,000 --> 00:00:02,000\nHi\n", r"film.srt:2: bad times of a subtitle"),
         ("1\n00:00:03,000 --> 00:00:02,000\nHi\n", r"film.srt:2: bad times of a subtitle: it ends before it starts"),
-        ("Hello\n", r"film.srt:1: no subtitles: Hello stands before any time"),
+        ("Hello\n", r"film.srt:1: no subtitles: Hello is before any time"),
         ("1\n2\n", r"film.srt: no subtitles: no line has times"),
         ("1\n00:00:01,000 --> 00:00:02,000\n\n", r"film.srt: empty corpus"),
         (
