@@ -9,11 +9,11 @@ import evaluate
 
 from hier_nmt.evaluation.intervals import wilson_interval
 
-DESCRIPTION = """How often the right one of several translations has the highest score. A tie with a wrong one is an
-error, and counted."""
+DESCRIPTION = """How often the right one of several translations has the highest score. A tie with a wrong one counts as
+an error."""
 INPUTS = """
 Args:
-    predictions: for each example the scores of its translations, higher is better.
+    predictions: for each example the scores of its translations; higher is better.
     references: for each example the index of the right one.
 Returns:
     accuracy, low, high (0 to 100; 95 % Wilson interval), chance, num_ties, num_examples, signature.
