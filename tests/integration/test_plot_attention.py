@@ -77,7 +77,7 @@ def test_plot_attention_shows_recurrent_models_and_refuses_those_without_attenti
     assert run_command("plot", *options, tmp_path / "additive") == 0
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
     assert run_command("plot", *options, tmp_path / "none") == 1
-    assert "this rnn_nmt model gives no attention weights (attention='none')" in capsys.readouterr().err
+    assert "this rnn_nmt model returns no attention weights (attention='none')" in capsys.readouterr().err
 
 
 def test_plot_attention_refuses_sentences_that_end_before_they_begin(repository, monkeypatch, capsys) -> None:
@@ -92,14 +92,14 @@ def test_plot_attention_refuses_sentences_that_end_before_they_begin(repository,
         (["--kind", "selected"], "slot 'cross' selects no sentences"),
         (["--kind", "tree"], "no walk down a tree was recorded for slot 'cross': the slot is not hierarchical"),
         (["--kind", "pooling"], "slot 'cross' has no sentence encodings"),
-        (["--kind", "tokens", "--sentences", "2"], "there is no sentence 2; the document has 1"),
-        (["--kind", "tokens", "--head", "3"], "there is no head 3; the slot has 2"),
+        (["--kind", "tokens", "--sentences", "2"], "no sentence 2: the document has 1"),
+        (["--kind", "tokens", "--head", "3"], "no head 3: the slot has 2"),
         (["--slot", "encoder_context", "--kind", "tokens"], "slot 'encoder_context' was not recorded"),
         (["--text", ""], "the text has no sentence"),
-        (["--kind", "tree", "--word", "zebra"], "there is no word 'zebra'"),
-        (["--kind", "tokens", "--layer", "9"], "there is no layer 9; the slot has 1"),
-        (["--kind", "tokens", "--layer", "0"], "there is no layer 0; the slot has 1"),
-        (["--font", "absent.ttf"], "absent.ttf is no font"),
+        (["--kind", "tree", "--word", "zebra"], "no word 'zebra'"),
+        (["--kind", "tokens", "--layer", "9"], "no layer 9: the slot has 1"),
+        (["--kind", "tokens", "--layer", "0"], "no layer 0: the slot has 1"),
+        (["--font", "absent.ttf"], "absent.ttf is not a font"),
     ],
 )
 def test_plot_attention_names_what_is_wrong(

@@ -142,7 +142,7 @@ def test_the_programs_of_the_cards_run_with_a_folder_of_weights_and_code_and_tra
     [
         ("name: x", "needs the keys"),
         ("- a", "needs the keys"),
-        ("a: [", "is no YAML file"),
+        ("a: [", "is not a YAML file"),
         ("{name: a, model_path: b, description: c, limits: d, licence: e}", "unknown key 'licence'; known are name"),
         ("{name: a, model_path: b, description: c, limits: d, citations: [me]}", "unknown citation 'me'"),
     ],

@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a model with conditional attention looks at the sentences that decide its translations.
+"""Measures whether a model with conditional attention selects the sentences that decide its translations.
 
 Dimensions: H heads, S source tokens, t selected sentences.
 """
@@ -19,16 +19,16 @@ from ..data.text_files import read_text
 from ..ops.document_structure import sentence_ids_from_tokens
 from ..translation.translation_vocabulary import TranslationVocabulary
 
-# Sentences before the ambiguous one that are told apart in `SelectionReport.offsets`.
+# Largest distance of a sentence before the ambiguous one that `SelectionReport.offsets` counts separately.
 LARGEST_OFFSET = 15
 
 
 class AmbiguousSentence(NamedTuple):
-    """A sentence whose translation another one decides.
+    """A sentence whose translation another sentence decides.
 
     Attributes:
-        sentence, decided_by: numbers of both, from 0.
-        wrong_translation: what it would be, had another thing been meant.
+        sentence, decided_by: indices of both, from 0.
+        wrong_translation: its translation in the other sense.
     """
 
     sentence: int
@@ -41,7 +41,7 @@ class AnnotatedDocument(NamedTuple):
 
     Attributes:
         source, target: its sentences.
-        ends_paragraph: whether each is the last of its paragraph.
+        ends_paragraph: whether each sentence is the last of its paragraph.
         ambiguities: its ambiguous sentences.
     """
 
@@ -52,23 +52,23 @@ class AnnotatedDocument(NamedTuple):
 
 
 def read_annotated_documents(path: str | Path) -> Iterator[AnnotatedDocument]:
-    """The English-French documents of a file that `hier-nmt corpus make-discourse` wrote.
+    """The English-French documents of a file from `hier-nmt corpus make-discourse`.
 
     Raises:
-        ValueError: a line that is no annotated document, with file and line; a file without a document.
+        ValueError: a line that is not an annotated document (with file and line), or a file without documents.
     """
     lines = read_text(path).removesuffix("\n").split("\n")
     if lines == [""]:
-        raise ValueError(f"{path}: there is no document in it")
+        raise ValueError(f"{path} has no document")
     for number, line in enumerate(lines, start=1):
         try:
             yield _annotated_document(json.loads(line))
         except (ValueError, KeyError, TypeError, RecursionError) as error:
-            raise ValueError(f"{path}, line {number}: no annotated document ({error!r})") from None
+            raise ValueError(f"{path}, line {number}: not an annotated document ({error!r})") from None
 
 
 def _annotated_document(item: Any) -> AnnotatedDocument:
-    """The document that a line holds; ValueError, KeyError or TypeError if it holds another thing."""
+    """The document of a line; ValueError, KeyError or TypeError if it is something else."""
     paragraphs = [(paragraph["en"], paragraph["fr"]) for paragraph in item["paragraphs"]]
     source, target = ([text for pair in paragraphs for text in pair[side]] for side in (0, 1))
     if not source or len(source) != len(target):
@@ -76,7 +76,7 @@ def _annotated_document(item: Any) -> AnnotatedDocument:
     ambiguities = [AmbiguousSentence(*(one[name] for name in AmbiguousSentence._fields)) for one in item["annotations"]]
     texts = [*source, *target, *(one.wrong_translation for one in ambiguities)]
     if wrong := [text for text in texts if not isinstance(text, str)]:
-        raise TypeError(f"{wrong[0]!r} is no text")
+        raise TypeError(f"{wrong[0]!r} is not a text")
     for one in ambiguities:
         if not {one.sentence, one.decided_by} <= set(range(len(source))):
             raise ValueError(f"sentence {one.sentence}, decided by {one.decided_by}, in {len(source)} sentences")
@@ -86,19 +86,19 @@ def _annotated_document(item: Any) -> AnnotatedDocument:
 
 @dataclass
 class SelectionReport:
-    """How often ambiguous sentences select the sentence that decides them, by its distance.
+    """How often ambiguous sentences select their deciding sentence, by distance.
 
     Attributes:
-        found: for each distance, whether the deciding sentence was among those selected by some head for some token of
-            the ambiguous sentence.
-        control: for each distance, the share of the other sentences up to `LARGEST_OFFSET` before that were: what
-            choosing without looking would give.
-        found_by_word, control_by_word: the same for nothing but the token that writes the first word in which the
+        found: for each distance, whether any head selected the deciding sentence for any token of the ambiguous
+            sentence.
+        control: for each distance, the share of other sentences, up to `LARGEST_OFFSET` before, that were selected: the
+            expected recall of a random choice.
+        found_by_word, control_by_word: the same for the one token that predicts the first token in which the
             translation differs from the wrong one; empty for a source.
-        counts: for each distance, how many of the selections of an ambiguous sentence with others before it went to the
-            deciding sentence, and how many to one of the others on average.
-        offsets: for each distance, how many of the selections went to the sentence k before, k = 0, 1, ...
-            (`LARGEST_OFFSET` at most) and, last, to any other.
+        counts: for each distance, how many of an ambiguous sentence's selections of earlier sentences were of the
+            deciding sentence, and how many on average of each other sentence.
+        offsets: for each distance, the number of selections of the sentence k before, for k = 0, 1, ...
+            (`LARGEST_OFFSET` at most), and last of all others.
     """
 
     found: dict[int, list[bool]] = field(default_factory=lambda: defaultdict(list))
@@ -111,7 +111,7 @@ class SelectionReport:
     def add(
         self, ambiguous: int, deciding: int, selected: Sequence[int], selected_by_word: Sequence[int] | None = None
     ) -> None:
-        """Counts what the heads selected for the tokens of an ambiguous sentence, and for the one that is decided."""
+        """Counts the heads' selections for the tokens of an ambiguous sentence, and for the deciding token."""
         distance = ambiguous - deciding
         others = [s for s in range(max(0, ambiguous - LARGEST_OFFSET), ambiguous) if s != deciding]
         if others:
@@ -130,7 +130,7 @@ class SelectionReport:
 
     def rows(self) -> list[dict[str, Any]]:
         """One row per distance: `distance`, `recall`, `control`, `recall_by_word` and `control_by_word` in percent,
-        `preference`, how many times as often the deciding sentence was selected as another one (None where nothing was
+        `preference`, how many times as often as another sentence the deciding one was selected (None if nothing was
         counted), and `count`."""
         return [
             {
@@ -159,7 +159,7 @@ def _preference(counts: Sequence[tuple[int, float]]) -> float | None:
 def measure_selection(
     model: PreTrainedModel, vocabulary: TranslationVocabulary, documents: Iterable[AnnotatedDocument]
 ) -> dict[str, SelectionReport]:
-    """What the last layer selects in the ambiguous sentences of the documents, for each slot of the model that selects:
+    """The last layer's selections in the ambiguous sentences of documents, for each slot of the model that selects:
     `encoder` and `decoder` (self-attention) and `cross`.
 
     The decoder reads the given translation.
@@ -188,7 +188,7 @@ def measure_selection(
             output_sentence_attentions=True,
         )
         source_ids = sentence_ids_from_tokens(input_ids, config.separator_token_ids)[0]
-        # What writes a label stands one place before it.
+        # The query that predicts a label is one position before it.
         target_ids = sentence_ids_from_tokens(labels, config.separator_token_ids)[0]
         decided_at = _deciding_positions(document, vocabulary)
         for slot, sentence_ids in (("encoder", source_ids), ("decoder", target_ids), ("cross", target_ids)):
@@ -203,7 +203,7 @@ def measure_selection(
 
 
 def _deciding_positions(document: AnnotatedDocument, vocabulary: TranslationVocabulary) -> list[int]:
-    """For each ambiguity, the first token of its sentence in which its translation differs from the wrong one."""
+    """For each ambiguity the first token of its sentence in which its translation differs from the wrong one."""
     positions = []
     for one in document.ambiguities:
         rows = vocabulary.encode([document.target[one.sentence], one.wrong_translation], target=True)

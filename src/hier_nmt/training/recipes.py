@@ -408,7 +408,7 @@ def _read_yaml(path: Path) -> dict[str, Any]:
     try:
         content = _load_yaml(path.read_text(encoding="utf-8"))
     except ValueError as error:
-        raise RecipeError(f"{path} is no YAML file: {error}") from None
+        raise RecipeError(f"{path} is not a YAML file: {error}") from None
     if not isinstance(content, dict):
         raise RecipeError(f"{path}: a recipe has the sections {', '.join(_SECTIONS)}, found {content!r}")
     return content

@@ -288,8 +288,8 @@ def test_what_cannot_be_recorded_is_named() -> None:
     with pytest.raises(ValueError, match="2 source sentences and 1 target"):
         record_attention(model, VOCABULARY, ["a", "b"], ["A"])
     model.config.max_target_tokens = 3
-    with pytest.raises(ValueError, match="target sentence 2 has 4 tokens, the model 3"):
+    with pytest.raises(ValueError, match="target sentence 2 has 4 tokens, but the model's limit is 3"):
         record(model)
     without = tiny_recurrent_model(vocab_size=len(word_tokenizer()), attention="none")
-    with pytest.raises(ValueError, match=r"this rnn_nmt model gives no attention weights \(attention='none'\)"):
+    with pytest.raises(ValueError, match=r"this rnn_nmt model returns no attention weights \(attention='none'\)"):
         record(without, window_sentences=1)

@@ -124,7 +124,7 @@ def test_a_file_that_is_no_record_is_named(tmp_path) -> None:
     (tmp_path / "a.npz").write_text("nothing")
     np.savez(tmp_path / "b.npz", x=np.zeros(1))
     for name in ("a.npz", "b.npz"):
-        with pytest.raises(ValueError, match=rf"{name} is no attention record"):
+        with pytest.raises(ValueError, match=rf"{name} is not an attention record"):
             load_record(tmp_path / name)
 
 
@@ -134,9 +134,9 @@ def test_the_mean_is_over_all_that_is_not_chosen() -> None:
     assert choose(values, 1, None).tolist() == [8.0, 9.0]
     assert choose(values, None, 0).tolist() == [3.0, 4.0]
     assert choose(values, None, None).tolist() == [5.0, 6.0]
-    with pytest.raises(ValueError, match="there is no layer 3; the slot has 2"):
+    with pytest.raises(ValueError, match="no layer 3: the slot has 2"):
         choose(values, 2, None)
-    with pytest.raises(ValueError, match="there is no head 4; the slot has 3"):
+    with pytest.raises(ValueError, match="no head 4: the slot has 3"):
         choose(values, None, 3)
 
 
@@ -161,7 +161,7 @@ def test_a_token_is_found_by_its_word_before_its_piece() -> None:
     assert find_token(one, "encoder", "an") == 4
     assert find_token(one, "encoder", "·an") == 3
     assert find_token(one, "encoder", None, [1]) == 2
-    with pytest.raises(ValueError, match="there is no word 'tan' among f ·an an"):
+    with pytest.raises(ValueError, match="no word 'tan' among f ·an an"):
         find_token(one, "encoder", "tan", [1])
 
 
@@ -208,7 +208,7 @@ def test_a_font_that_has_the_letters_is_found(monkeypatch) -> None:
 
 def test_a_file_that_is_no_font_is_named(tmp_path) -> None:
     (tmp_path / "a.ttf").write_text("nothing")
-    with pytest.raises(ValueError, match=r"a.ttf is no font"):
+    with pytest.raises(ValueError, match=r"a.ttf is not a font"):
         labels.add_font(tmp_path / "a.ttf")
 
 
@@ -331,8 +331,15 @@ def test_the_page_needs_no_network_and_holds_what_was_recorded(tmp_path) -> None
     content = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)[1]
     assert "<" not in content
     data = json.loads(content)
-    assert [word["text"] for word in data["sides"]["target"]["words"]] == ["La", "<sep>", "Il", "<par>", "<b>&", "</s>"]
-    goes_on = [word["goes_on"] for word in data["sides"]["source"]["words"]]
+    assert [token["text"] for token in data["sides"]["target"]["tokens"]] == [
+        "La",
+        "<sep>",
+        "Il",
+        "<par>",
+        "<b>&",
+        "</s>",
+    ]
+    goes_on = [token["goes_on"] for token in data["sides"]["source"]["tokens"]]
     assert goes_on == [token == "nk" for token in SOURCE]
     packed = data["slots"]["cross"]["token_weights"]
     assert packed["shape"] == [2, 2, 6, 9]
@@ -365,13 +372,13 @@ def test_a_page_of_1000_sentences_stays_small() -> None:
     ("call", "message"),
     [
         (lambda path: plot_token_map(path / "a.png", record(), "nothing"), "slot 'nothing' was not recorded"),
-        (lambda path: plot_token_map(path / "a.png", record(), "cross", 5), "there is no layer 6; the slot has 2"),
+        (lambda path: plot_token_map(path / "a.png", record(), "cross", 5), "no layer 6: the slot has 2"),
         (lambda path: plot_sentence_map(path / "a.png", record(), "cross", 0, 9), "there is no head 10"),
-        (lambda path: plot_token_map(path / "a.png", record(), sentences=[7]), "there is no sentence 8; the document"),
+        (lambda path: plot_token_map(path / "a.png", record(), sentences=[7]), "no sentence 8: the document"),
         (lambda path: plot_token_map(path / "a.xyz", record()), "xyz"),
         (lambda path: plot_selected_sentences(path / "a.png", record(), "cross"), "slot 'cross' selects no sentences"),
         (lambda path: plot_pooling(path / "a.png", record(), "cross"), "slot 'cross' has no sentence encodings"),
-        (lambda path: plot_tree_walk(path / "a.png", record(), "encoder", 1), "of token 1 none was"),
+        (lambda path: plot_tree_walk(path / "a.png", record(), "encoder", 1), "not that of token 1"),
         (lambda path: plot_tree_walk(path / "a.png", record(), "cross", 1), "the slot is not hierarchical"),
         (lambda path: plot_tree_walk(path / "a.png", record(), "encoder", 5, 3), "there is no layer 4"),
         (lambda path: write_attention_page(path / "a.png", record()), r"a.png does not end in .html"),
