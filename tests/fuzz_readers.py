@@ -428,7 +428,7 @@ def check_recipe(folder: Path, rng: random.Random) -> None:
     try:
         Recipe.load("recipe.yaml", overrides)
     except RecipeError as error:
-        if not str(error).startswith(("recipe.yaml", "command line", "section model", "there is no recipe")):
+        if not str(error).startswith(("recipe.yaml", "command line", "section model", "no such recipe")):
             raise Finding(f"names no place: {error}") from error
         if len(str(error)) > 20_000:
             raise Finding(f"an error of {len(str(error))} characters") from error

@@ -174,7 +174,7 @@ def shared(request, repository, recipe) -> Path:
     kill_when_written(start(repository, commands, variables, *options), state)
     assert not (output_dir / "training_summary.json").exists()
     commands, variables = launches(repository, request.param)
-    assert "going on from " in assert_success(start(repository, commands, variables, *options))
+    assert "continuing from " in assert_success(start(repository, commands, variables, *options))
     return output_dir
 
 

@@ -258,7 +258,7 @@ def test_the_pipeline_translates_a_document_alone_as_among_others(trained) -> No
     [
         ("--model.word_vector_size=null", "training.source_vectors and target_vectors need model.word_vector_size"),
         ("--training.target_vectors=null", "needs training.source_vectors and training.target_vectors"),
-        ("--training.target_vectors=none.vec", "training.target_vectors: there is no file none.vec"),
+        ("--training.target_vectors=none.vec", "training.target_vectors: no such file: none.vec"),
         ("--tokenizer.algorithm=bpe", "tokenizer.algorithm=bpe with model.word_vector_size=6: use word"),
         ("--tokenizer.joint=true", "model.word_vector_size=6 needs tokenizer.joint: false"),
         ("--training.label_smoothing_factor=0.1", "label_smoothing_factor=0.1 with model.word_vector_size=6"),

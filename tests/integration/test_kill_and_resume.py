@@ -148,7 +148,7 @@ def killed(script, recipe) -> tuple[Path, list[str]]:
 def test_a_killed_run_goes_on_from_the_last_whole_checkpoint(killed):
     output_dir, messages = killed
     assert any(f"checkpoint-{MAX_STEPS - 1} is not used: trainer_state.json" in message for message in messages)
-    assert any(message.startswith("going on from ") for message in messages)
+    assert any(message.startswith("continuing from ") for message in messages)
     assert json.loads((output_dir / "training_summary.json").read_text(encoding="utf-8"))["steps"] == MAX_STEPS
 
 
@@ -173,7 +173,7 @@ def test_a_run_that_is_told_to_stop_saves_and_goes_on_from_there(script, recipe,
     assert last_whole_checkpoint(tmp_path) == tmp_path / f"checkpoint-{step}"
     assert not (tmp_path / "training_summary.json").exists()
     messages = train_here(script, recipe, tmp_path, f"--training.max_steps={step + 2}")
-    assert f"going on from {tmp_path}/checkpoint-{step}" in messages
+    assert f"continuing from {tmp_path}/checkpoint-{step}" in messages
     assert json.loads((tmp_path / "training_summary.json").read_text(encoding="utf-8"))["steps"] == step + 2
 
 
@@ -197,7 +197,7 @@ def test_a_run_that_was_killed_before_its_summary_is_finished_without_a_further_
 def test_another_recipe_in_the_same_place_is_refused(whole, script, recipe, tmp_path):
     other = tmp_path / "other.yaml"
     other.write_text(recipe.read_text(encoding="utf-8").replace("d_model: 16", "d_model: 32"), encoding="utf-8")
-    with pytest.raises(SystemExit, match=r"holds a run with model\.d_model=16, not 32"):
+    with pytest.raises(SystemExit, match=r"has a run with model\.d_model=16, not 32"):
         train_here(script, other, whole)
 
 
@@ -216,5 +216,5 @@ def test_what_another_recipe_left_before_its_first_checkpoint_is_replaced(script
 
 def test_a_directory_with_another_model_is_not_overwritten(script, recipe, tmp_path):
     (tmp_path / "config.json").write_text("{}")
-    with pytest.raises(SystemExit, match=r"holds a model or tokenizer but no recipe\.yaml"):
+    with pytest.raises(SystemExit, match=r"has a model or tokenizer but no recipe\.yaml"):
         train_here(script, recipe, tmp_path)

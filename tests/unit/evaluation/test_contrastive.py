@@ -262,7 +262,7 @@ def test_each_example_has_a_record_of_its_scores_and_outcomes() -> None:
 def test_scores_that_do_not_fit_the_example_are_an_error() -> None:
     with pytest.raises(ValueError, match="'1' has 2 targets but 3 scores"):
         contrastive_report([example()], [[1, 2, 3]], "model")
-    with pytest.raises(ValueError, match="there is no example"):
+    with pytest.raises(ValueError, match="no examples"):
         contrastive_report([], [], "model")
 
 

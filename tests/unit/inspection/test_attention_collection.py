@@ -134,7 +134,7 @@ def test_a_long_document_is_recorded_by_sentences_alone(monkeypatch) -> None:
         np.testing.assert_array_equal(slot.sentence_weights, expected.slots[name].sentence_weights)
     (tree,) = record(model, tree_sentences=[1]).slots["encoder"].trees
     assert tree.queries.tolist() == [4, 5]
-    with pytest.raises(ValueError, match="5 sentences are too many"):
+    with pytest.raises(ValueError, match="5 sentences are too large to record"):
         record(model, tree_sentences=range(5))
 
 

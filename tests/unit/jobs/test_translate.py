@@ -133,7 +133,7 @@ def test_weights_that_differ_are_another_model(tmp_path) -> None:
         if value == 1.0:
             translate(model, SOURCES, output_file=tmp_path / "out.jsonl")
         else:
-            with pytest.raises(ResumeError, match="model: there"):
+            with pytest.raises(ResumeError, match="model: then"):
                 translate(model, SOURCES, output_file=tmp_path / "out.jsonl")
 
 

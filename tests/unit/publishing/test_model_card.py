@@ -156,5 +156,5 @@ def test_bad_evaluations_are_named(argument, complaint):
 def test_file_without_reports_is_named(tmp_path):
     path = tmp_path / "scores.json"
     path.write_text("{}")
-    with pytest.raises(ValueError, match="no key 'reports'"):
+    with pytest.raises(ValueError, match="the key 'reports' is missing"):
         Evaluation.load(f"a:b:{path}")

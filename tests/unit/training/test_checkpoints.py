@@ -61,9 +61,9 @@ def test_a_run_without_checkpoints_has_none(tmp_path):
     ("name", "damage"),
     [
         ("trainer_state.json", "trainer_state.json cannot be read"),
-        ("model.safetensors", "model.safetensors is cut off"),
-        ("optimizer.pt", "optimizer.pt is cut off"),
-        ("rng_state.pth", "rng_state.pth is cut off"),
+        ("model.safetensors", "model.safetensors is truncated"),
+        ("optimizer.pt", "optimizer.pt is truncated"),
+        ("rng_state.pth", "rng_state.pth is truncated"),
     ],
 )
 def test_a_cut_off_file_makes_the_earlier_checkpoint_the_last_whole_one(damaged, caplog, name, damage):
@@ -84,7 +84,7 @@ def test_a_missing_file_makes_the_earlier_checkpoint_the_last_whole_one(damaged,
 def test_training_goes_on_from_the_states_that_fsdp_and_deepspeed_save(damaged, name):
     checkpoint = damaged / "checkpoint-10"
     (checkpoint / "optimizer.pt").unlink()
-    assert checkpoint_damage(checkpoint) == "it holds no state of the optimizer"
+    assert checkpoint_damage(checkpoint) == "it has no optimizer state"
     state = checkpoint / name
     state.parent.mkdir(exist_ok=True)
     torch.save({}, state)
@@ -109,9 +109,9 @@ def test_checkpoints_of_different_models_are_not_averaged(tmp_path):
     for name, size in (("a", 2), ("b", 3)):
         (tmp_path / name).mkdir()
         save_file({"weight": torch.zeros(size)}, tmp_path / name / "model.safetensors")
-    with pytest.raises(CheckpointError, match=r"b holds other weights than .*a"):
+    with pytest.raises(CheckpointError, match=r"b has other weights than .*a"):
         average_checkpoints([tmp_path / "a", tmp_path / "b"])
-    with pytest.raises(CheckpointError, match="there is no checkpoint to average"):
+    with pytest.raises(CheckpointError, match="no checkpoint to average"):
         average_checkpoints([])
 
 
@@ -144,7 +144,7 @@ def test_weights_that_do_not_fit_are_named(tmp_path):
     with pytest.raises(CheckpointError) as error:
         load_initial_weights(tiny_model(), tmp_path)
     assert "is [8, 16] there and [16, 16] here" in str(error.value)
-    assert "has no place here" in str(error.value)
+    assert "is not in this model" in str(error.value)
 
 
 def test_a_directory_without_weights_is_named(tmp_path):
@@ -164,7 +164,7 @@ def test_weights_that_are_cut_off_are_named(tmp_path):
     tiny_model().save_pretrained(tmp_path)
     path = tmp_path / "model.safetensors"
     path.write_bytes(path.read_bytes()[:-1])
-    with pytest.raises(CheckpointError, match=r"model.safetensors is no whole safetensors file"):
+    with pytest.raises(CheckpointError, match=r"model.safetensors is not a complete safetensors file"):
         load_initial_weights(tiny_model(), tmp_path)
 
 

@@ -276,7 +276,7 @@ def test_opus_documents_are_found_and_joined_by_their_links(tmp_path, file, plac
             ALIGNMENT.replace("en/a.xml.gz", "en/b.xml").replace('"1;1"', '"9;1"'),
             "unknown sentence: '9' is not in",
         ),
-        (ALIGNMENT.replace("en/a.xml.gz", "en/b.xml").replace('"1;1"', '"1"'), "bad link: '1' has not the form"),
+        (ALIGNMENT.replace("en/a.xml.gz", "en/b.xml").replace('"1;1"', '"1"'), "bad link: '1' does not have the form"),
         (ALIGNMENT.replace("en/a.xml.gz", "../../secret.xml"), "missing document"),
     ],
 )
