@@ -71,4 +71,4 @@ def test_a_broken_line_is_named(runner, tmp_path, capsys, line) -> None:
     path = tmp_path / "segments.jsonl"
     path.write_text(line, encoding="utf-8")
     assert runner.main([str(path)]) == 1
-    assert f"{path}:1: no segment" in capsys.readouterr().err
+    assert f"{path}:1: not a segment" in capsys.readouterr().err
