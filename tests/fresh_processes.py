@@ -17,11 +17,11 @@ _REMOVED = ("PYTHONPATH", "HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "HF_EVALUATE_
 def python_without_package(folder: Path, *lacking: str) -> str:
     """The interpreter of a new virtual environment that has all that this one has, but for hier_nmt.
 
-    The libraries are linked, not copied; `.pth` files are left out, because an editable installation is one.
+    The libraries are linked, not copied; `.pth` files are skipped, because an editable installation is one.
 
     Args:
         folder: of the environment.
-        lacking: beginnings of the names of further libraries that are left out.
+        lacking: beginnings of the names of further libraries that are skipped.
     """
     venv.create(folder, symlinks=True, with_pip=False)
     (packages,) = folder.glob("lib/python*/site-packages")

@@ -145,7 +145,7 @@ def killed(script, recipe) -> tuple[Path, list[str]]:
     return output_dir, train_here(script, recipe, output_dir)
 
 
-def test_a_killed_run_goes_on_from_the_last_whole_checkpoint(killed):
+def test_a_killed_run_continues_from_the_last_complete_checkpoint(killed):
     output_dir, messages = killed
     assert any(f"checkpoint-{MAX_STEPS - 1} is not used: trainer_state.json" in message for message in messages)
     assert any(message.startswith("continuing from ") for message in messages)
@@ -164,7 +164,7 @@ def test_a_killed_and_resumed_run_ends_with_the_weights_of_an_uninterrupted_one(
     assert all(torch.equal(weights[name], resumed_weights[name]) for name in weights)
 
 
-def test_a_run_that_is_told_to_stop_saves_and_goes_on_from_there(script, recipe, tmp_path):
+def test_a_run_that_is_stopped_saves_and_continues_from_there(script, recipe, tmp_path):
     endless = "--training.max_steps=1000000"
     process = start_training(script, recipe, tmp_path, endless, "--training.enable_jit_checkpoint=true")
     printed = signal_when(process, (tmp_path / f"checkpoint-{SAVE_STEPS}").is_dir, signal.SIGTERM)

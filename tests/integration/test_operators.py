@@ -155,7 +155,7 @@ def test_a_second_process_leaves_the_output_of_the_first_alone(tmp_path, transla
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.txt", "out.txt"]
 
 
-def test_translations_that_are_kept_are_counted(tmp_path, translate, capsys) -> None:
+def test_kept_translations_are_counted(tmp_path, translate, capsys) -> None:
     (tmp_path / "a.tsv").write_text("doc_id\tsource\ttarget\nx\tA b!\tby hand\nx\tC!\n")
     assert translate(tmp_path / "a.tsv", "--output", tmp_path / "out.tsv") == 0
     assert "existing translations kept: 1 (--retranslate replaces them)" in capsys.readouterr().err
@@ -167,7 +167,7 @@ def test_translations_that_are_kept_are_counted(tmp_path, translate, capsys) -> 
     assert "by hand" not in (tmp_path / "out.tsv").read_text()
 
 
-def test_text_that_is_left_out_is_counted(tmp_path, translate, capsys) -> None:
+def test_skipped_text_is_counted(tmp_path, translate, capsys) -> None:
     (tmp_path / "a.html").write_text("<p>A!</p><svg><text>b</text></svg><textarea>c</textarea>")
     assert translate(tmp_path / "a.html", "--output", tmp_path / "out.html") == 0
     errors = capsys.readouterr().err
@@ -188,7 +188,7 @@ def test_a_compressed_output_is_compressed(tmp_path, translate) -> None:
     assert gzip.decompress((tmp_path / "out.txt.gz").read_bytes()).endswith(b"\n")
 
 
-def test_a_killed_translation_goes_on_with_the_same_command(repository, checkpoint, tmp_path, translate) -> None:
+def test_a_killed_translation_continues_with_the_same_command(repository, checkpoint, tmp_path, translate) -> None:
     sentences = [f"{first} {second} {third}!" for first in "abc" for second in "fgh" for third in "kl"]
     name = "page.html"
     (tmp_path / name).write_text("".join(f"<p>{text}</p>\n" for text in sentences))

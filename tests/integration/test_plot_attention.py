@@ -56,7 +56,7 @@ def test_plot_attention_reads_documents_with_their_translations(
     assert load_record(kept).sides["source"].sentence(0) == "A ."
 
 
-def test_plot_attention_lets_the_model_translate_anew(repository, checkpoint, corpus, tmp_path, monkeypatch) -> None:
+def test_plot_attention_lets_the_model_retranslate(repository, checkpoint, corpus, tmp_path, monkeypatch) -> None:
     kept = tmp_path / "a.npz"
     options = [corpus, "--model", checkpoint, "--output", tmp_path / "a.html", "--record", kept]
     assert run_command("plot", *options, "--document", 2, "--retranslate", "--title", "new") == 0

@@ -83,7 +83,7 @@ def test_the_metadata_comes_back_from_the_hubs_own_reader(name: str) -> None:
 
 
 @every_card
-def test_every_section_stands_in_the_card_and_says_something(name: str) -> None:
+def test_every_section_of_the_card_has_content(name: str) -> None:
     parts = re.split(r"^## (.+)$", written(name), flags=re.MULTILINE)
     texts = dict(zip(parts[1::2], parts[2::2], strict=True))
     assert set(SECTIONS) <= set(texts)
@@ -154,7 +154,7 @@ def test_texts_that_make_no_card_are_named(tmp_path, content: str, complaint: st
         CardTexts.load(path)
 
 
-def test_a_model_that_lies_elsewhere_is_known_by_its_recipe(tmp_path) -> None:
+def test_a_model_that_is_elsewhere_is_described_by_its_recipe(tmp_path) -> None:
     recipe = {
         "data": {"source_language": "de", "target_language": "en"},
         "training": {"seed": 7, "learning_rate": 1e-3},

@@ -51,7 +51,7 @@ def test_each_system_is_scored_with_the_signature_of_the_model(runner, segments,
     assert calls[0] == ([{"src": "a", "mt": "c", "ref": "b"}], 16, 0)
 
 
-def test_a_missing_comet_is_said_in_one_sentence(runner, segments, monkeypatch) -> None:
+def test_a_missing_comet_is_reported_in_one_sentence(runner, segments, monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "comet", None)
     with pytest.raises(SystemExit, match="COMET is not installed here"):
         runner.main([str(segments)])

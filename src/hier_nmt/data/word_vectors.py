@@ -155,5 +155,5 @@ def _read_binary(path: str | Path, words: Collection[str]) -> dict[str, np.ndarr
     try:
         vectors: Any = load_facebook_vectors(str(path))
     except (NotImplementedError, ValueError, EOFError, OSError, struct.error) as error:
-        raise WordVectorError(f"{path} is no model of fastText: {error}") from None
+        raise WordVectorError(f"{path} is not a fastText model: {error}") from None
     return {word: np.asarray(vectors[word], dtype=np.float32) for word in words}

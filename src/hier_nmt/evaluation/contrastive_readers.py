@@ -277,13 +277,15 @@ def _voita_json(path: str | Path) -> Iterator[ContrastiveExample]:
         with _naming(path, f"group {number}"):
             # The ellipsis sets have no meaningful distance: any of the sentences may contain what was elided.
             distance = None if name.startswith("ellipsis") else entry.get("ctx_dist")
-            options = [_parted(option) for option in entry["dst"]]
-            example = _example(f"{name}:{number}", name, distance, _parted(entry["src"]), options, entry["true_ind"])
+            options = [_split_at_eos(option) for option in entry["dst"]]
+            example = _example(
+                f"{name}:{number}", name, distance, _split_at_eos(entry["src"]), options, entry["true_ind"]
+            )
         yield example
 
 
 def _voita_text(source_path: str | Path, target_path: str | Path) -> Iterator[ContrastiveExample]:
-    sources, targets = ([_parted(text) for _, text in read_lines(path)] for path in (source_path, target_path))
+    sources, targets = ([_split_at_eos(text) for _, text in read_lines(path)] for path in (source_path, target_path))
     if len(sources) != len(targets):
         detail = f"{len(sources)} in {source_path}, {len(targets)} in {target_path}"
         raise CorpusError(target_path, None, "different number of lines", detail)
@@ -300,7 +302,7 @@ def _voita_text(source_path: str | Path, target_path: str | Path) -> Iterator[Co
         yield example
 
 
-def _parted(text: Any) -> list[str]:
+def _split_at_eos(text: Any) -> list[str]:
     return [sentence.strip() for sentence in _text(text).split(_SENTENCE_BREAK)]
 
 

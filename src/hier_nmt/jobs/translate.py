@@ -126,9 +126,9 @@ def read_translations(path: str | Path, documents: Sequence[ParallelDocument]) -
         # Split at newlines only: translations may contain other line separators of Unicode.
         lines = [json.loads(line) for line in Path(path).read_bytes().split(b"\n") if line.strip()]
     except (ValueError, RecursionError) as error:
-        raise ResumeError(f"{path} is no file of translations ({error})") from error
+        raise ResumeError(f"{path} is not a file of translations ({error})") from error
     if not lines or not isinstance(lines[0], dict) or lines[0].get("format") != FILE_FORMAT:
-        raise ResumeError(f"{path} is no file of translations")
+        raise ResumeError(f"{path} is not a file of translations")
     if len(lines) - 1 != len(documents):
         raise ResumeError(f"{path} holds {len(lines) - 1} documents, the corpus {len(documents)}")
     for line, document in zip(lines[1:], documents, strict=True):
@@ -272,7 +272,7 @@ class _TranslationFile:
         complete = content[: content.rfind(b"\n") + 1]
         lines = [self._parsed(number, line) for number, line in enumerate(complete.splitlines(), start=1)]
         if content and not complete and not b'{"format": "hier_nmt'.startswith(content[:19]):
-            raise ResumeError(f"{self.path} exists and is no file of translations; it is not overwritten")
+            raise ResumeError(f"{self.path} exists and is not a file of translations; it is not overwritten")
         if lines:
             self._check_header(lines[0], settings)
             self._finished = lines[1:]
@@ -289,7 +289,7 @@ class _TranslationFile:
 
     def _check_header(self, header: Any, settings: dict[str, Any]) -> None:
         if not isinstance(header, dict) or header.get("format") != FILE_FORMAT:
-            raise ResumeError(f"{self.path} exists and is no file of translations; it is not overwritten")
+            raise ResumeError(f"{self.path} exists and is not a file of translations; it is not overwritten")
         then = header["settings"]
         differing = [name for name in {**then, **settings} if then.get(name) != settings.get(name)]
         if differing:

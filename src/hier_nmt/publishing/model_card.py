@@ -239,12 +239,15 @@ def forced_note(evaluations: Sequence[Evaluation]) -> str:
     """Whether the scores are of translations or of teacher forcing; empty without scores."""
     if not evaluations:
         return ""
-    free = "BLEU, chrF and TER are those of free-running translations: the model reads its own words, no reference."
+    free = (
+        "BLEU, chrF and TER are those of free-running translations: the model's inputs are its own tokens, not the "
+        "reference."
+    )
     if not any(report.get("label") == LABEL for item in evaluations for report in item.content["reports"]):
-        return f"{free} Scores with the reference fed in (teacher-forced): {UNKNOWN}."
+        return f"{free} Scores under teacher forcing: {UNKNOWN}."
     return (
-        f"{free} Those named teacher-forced are of no translation: for each word of the reference, the model's first "
-        f"choice behind the reference's own words. They compare with nothing but the same."
+        f"{free} Scores named teacher-forced are not those of translations: they score the model's most likely token "
+        f"at each position, given the reference's tokens before it, and are comparable only with each other."
     )
 
 
@@ -408,7 +411,7 @@ def _training_rows(summary: dict[str, Any]) -> list[tuple[str, str]]:
         ("target tokens seen", _thousands(summary.get("num_target_tokens"))),
         ("hours of training steps", _hours(seconds)),
         ("hardware", _hardware(summary)),
-        ("numerics", _precision(summary) if training else UNKNOWN),
+        ("precision", _precision(summary) if training else UNKNOWN),
         ("optimizer", _optimizer(training)),
         ("batches", _batches(training)),
         ("label smoothing", str(training.get("label_smoothing_factor", 0.0)) if training else UNKNOWN),

@@ -136,8 +136,8 @@ def check_output_dir_is_shared(recipe: Recipe) -> None:
     path = Path(recipe.training["output_dir"]) / RECIPE_FILE
     if not path.is_file():
         raise RecipeError(
-            f"{path}, which the first process wrote, does not exist on {platform.node()}: training.output_dir must be a "
-            "folder that all machines share"
+            f"{path}, which the first process wrote, does not exist on {platform.node()}: training.output_dir must be "
+            "a folder that all machines share"
         )
 
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Corpus readers: what they read, and how they name what is broken."""
+"""Corpus readers: what they read, and their errors for malformed files."""
 
 import gzip
 import json
@@ -235,7 +235,7 @@ def test_missing_column_is_named_with_those_there_are():
         list(read_dataset([{"en": "a", "fr": "b"}], "rows", "en", "fr", "doc"))
 
 
-def test_row_that_is_no_text_is_named():
+def test_row_that_is_not_a_text_is_named():
     (error,) = read_dataset([{"en": "a", "fr": None}], "rows", "en", "fr")
     assert str(error) == "rows:1: not a string: column 'fr' holds NoneType"
 

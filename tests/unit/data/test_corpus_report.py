@@ -30,7 +30,7 @@ def test_sizes_and_lengths_are_counted() -> None:
     assert report.target_characters.tolist() == [7, 3, len(LONG), 7, 2, 4, 300, 300]
 
 
-def test_duplicates_are_counted_behind_the_first() -> None:
+def test_duplicates_are_counted_after_the_first() -> None:
     report = describe_corpus(CORPUS)
     assert report.num_duplicate_documents == 1
     assert report.num_duplicate_pairs == 2

@@ -5,7 +5,7 @@ import pytest
 from hier_nmt.data.documents import SentencePair
 from hier_nmt.data.pair_split import split_pairs
 
-# Forty source sentences, of which every fourth has three translations, once under another case.
+# Forty source sentences; every fourth has three translations, one of them with the source in another case.
 PAIRS = [
     SentencePair(f"Sentence {number}" if copy < 2 else f"SENTENCE {number}", f"phrase {number} {copy}")
     for number in range(40)

@@ -77,7 +77,7 @@ def test_the_wrong_translation_has_the_other_gender_in_all_that_agrees(source, t
         ("It works.", "Elle dit que rien n'est fait.", "a form of être in another clause"),
     ],
 )
-def test_what_cannot_be_decided_is_left_out_and_counted(source, target, reason) -> None:
+def test_undecidable_sentences_are_rejected_and_counted(source, target, reason) -> None:
     report = PronounReport()
     assert list(pronoun_examples([document(CONTEXT, (source, target))], report=report)) == []
     assert dict(report.rejected) == {reason: 1}
@@ -94,7 +94,7 @@ def test_examples_have_the_sentences_before_them_and_the_words_to_look_for() -> 
     assert (example.expected_words, example.wrong_words) == (("elle",), ("il",))
 
 
-def test_the_first_sentence_repeated_sentences_and_excluded_ones_are_left_out() -> None:
+def test_first_repeated_and_excluded_sentences_are_rejected() -> None:
     works = ("It works.", "Elle fonctionne.")
     report = PronounReport()
     documents = [document(works, CONTEXT, works, name="a"), document(CONTEXT, works, name="b")]

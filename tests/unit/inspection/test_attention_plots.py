@@ -84,7 +84,7 @@ def long_record(num_sentences: int = 1000) -> AttentionRecord:
 
 
 def texts(figure) -> list[str]:
-    """Everything that is written in a figure."""
+    """All texts of a figure."""
     from matplotlib.text import Text
 
     return [text.get_text() for text in figure.findobj(Text) if text.get_text()]
@@ -120,7 +120,7 @@ def test_a_record_is_read_as_it_was_written(tmp_path) -> None:
     np.testing.assert_array_equal(after.poolings["encoder"], before.poolings["encoder"])
 
 
-def test_a_file_that_is_no_record_is_named(tmp_path) -> None:
+def test_a_file_that_is_not_a_record_is_named(tmp_path) -> None:
     (tmp_path / "a.npz").write_text("nothing")
     np.savez(tmp_path / "b.npz", x=np.zeros(1))
     for name in ("a.npz", "b.npz"):
@@ -140,7 +140,7 @@ def test_the_mean_is_over_all_that_is_not_chosen() -> None:
         choose(values, None, 3)
 
 
-def test_labels_show_where_words_go_on() -> None:
+def test_labels_show_where_words_continue() -> None:
     assert labels.word_labels(SOURCE[:5]) == ["The", "tru", "·nk", ".", "<sep>"]
     assert labels.word_labels(["▁", "zoo", "▁你", "好", "\n"]) == ["␣", "·zoo", "你", "好", "\\n"]
     assert labels.word_labels(["the", "nk"]) == ["the", "nk"]
@@ -181,15 +181,15 @@ def test_every_kind_is_written(tmp_path, kind) -> None:
     assert path.stat().st_size > 1000
 
 
-def test_long_labels_are_cut_by_the_places_they_take() -> None:
+def test_long_labels_are_shortened_by_display_width() -> None:
     assert labels.shorten("translation", 11) == "translation"
     assert labels.shorten("translation", 8) == "transla…"
-    # Chinese characters take two places.
+    # Chinese characters have width 2.
     assert labels.display_width("你好a") == 5
     assert labels.shorten("你好你好", 6) == "你好…"
 
 
-def test_letters_that_no_font_has_are_escaped_and_said_once(monkeypatch, caplog) -> None:
+def test_letters_that_no_font_has_are_escaped_and_reported_once(monkeypatch, caplog) -> None:
     monkeypatch.setattr(labels, "_fonts", lambda: [])
     labels._warn_once.cache_clear()
     with caplog.at_level(logging.WARNING):
@@ -206,7 +206,7 @@ def test_a_font_that_has_the_letters_is_found(monkeypatch) -> None:
     assert lettering.label("你好", 16) == "你好"
 
 
-def test_a_file_that_is_no_font_is_named(tmp_path) -> None:
+def test_a_file_that_is_not_a_font_is_named(tmp_path) -> None:
     (tmp_path / "a.ttf").write_text("nothing")
     with pytest.raises(ValueError, match=r"a.ttf is not a font"):
         labels.add_font(tmp_path / "a.ttf")
@@ -280,12 +280,12 @@ def test_frames_of_the_decoder_are_around_the_sentence_that_what_writes_is_in(fi
     one = AttentionRecord("", record().sides, {"decoder": slot})
     plot_selected_sentences("x.png", one, "decoder", None, None, [1])
     frames = [line for line in figures[0].axes[0].get_lines() if len(line.get_xdata()) == 5]
-    # "Il" is written by what closes the first sentence, "<par>" by a word of the second.
+    # "Il" is predicted by the token that closes the first sentence, "<par>" by a token of the second.
     corners = [(min(f.get_xdata()), min(f.get_ydata()), max(f.get_ydata())) for f in frames]
     assert corners == [(-0.5, -0.5, 0.5), (0.5, 0.5, 1.5)]
 
 
-def test_pooled_sentences_show_all_their_words(figures) -> None:
+def test_pooled_sentences_show_all_their_tokens(figures) -> None:
     plot_pooling("x.png", record(), "encoder", 0, [0, 1])
     written = texts(figures[0])
     assert [word for word in written if word in ("The", "tru", "·nk", "It", "你好")] == ["The", "tru", "·nk", "It"]
@@ -306,7 +306,7 @@ def test_a_walk_has_the_nodes_that_were_scored_with_both_scores(figures) -> None
     assert "1\nThe trunk ." in written
 
 
-def test_nodes_stand_over_their_children_and_apart() -> None:
+def test_nodes_are_above_their_children_and_apart() -> None:
     nodes = [Node(level, number, 0.0, 0.0, True) for level, number in [(2, 0), (1, 0), (1, 1), (0, 0), (0, 1)]]
     places = node_positions(nodes)
     assert places[1, 0] == (places[0, 0] + places[0, 1]) / 2
@@ -373,14 +373,14 @@ def test_a_page_of_1000_sentences_stays_small() -> None:
     [
         (lambda path: plot_token_map(path / "a.png", record(), "nothing"), "slot 'nothing' was not recorded"),
         (lambda path: plot_token_map(path / "a.png", record(), "cross", 5), "no layer 6: the slot has 2"),
-        (lambda path: plot_sentence_map(path / "a.png", record(), "cross", 0, 9), "there is no head 10"),
+        (lambda path: plot_sentence_map(path / "a.png", record(), "cross", 0, 9), "no head 10"),
         (lambda path: plot_token_map(path / "a.png", record(), sentences=[7]), "no sentence 8: the document"),
         (lambda path: plot_token_map(path / "a.xyz", record()), "xyz"),
         (lambda path: plot_selected_sentences(path / "a.png", record(), "cross"), "slot 'cross' selects no sentences"),
         (lambda path: plot_pooling(path / "a.png", record(), "cross"), "slot 'cross' has no sentence encodings"),
         (lambda path: plot_tree_walk(path / "a.png", record(), "encoder", 1), "not that of token 1"),
         (lambda path: plot_tree_walk(path / "a.png", record(), "cross", 1), "the slot is not hierarchical"),
-        (lambda path: plot_tree_walk(path / "a.png", record(), "encoder", 5, 3), "there is no layer 4"),
+        (lambda path: plot_tree_walk(path / "a.png", record(), "encoder", 5, 3), "no layer 4"),
         (lambda path: write_attention_page(path / "a.png", record()), r"a.png does not end in .html"),
         (lambda path: TokenRow(("a",), np.zeros(2, int)), "1 tokens but 2 sentence_ids"),
     ],

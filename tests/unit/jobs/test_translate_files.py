@@ -36,7 +36,7 @@ def translate(model: WordTranslator, file, **options):
     return translate_file(model, model.tokenizer, file, source_language="en", progress=False, **options)
 
 
-def test_units_are_cut_into_sentences_and_put_together_again(file) -> None:
+def test_units_are_split_into_sentences_and_joined_again(file) -> None:
     text = "a b!  C d.\n\n  e.\n"
     translated = translate(WordTranslator(), file(text, "a.txt"))
     assert translated.translations == [["A B !  C D .", "E ."]]
@@ -75,7 +75,7 @@ def test_a_given_context_is_read_and_not_translated(file) -> None:
     assert model.windows == ["y . <par> a . </s>"]
 
 
-def test_an_interrupted_run_goes_on_where_it_stopped(file, monkeypatch, tmp_path) -> None:
+def test_an_interrupted_run_continues_where_it_stopped(file, monkeypatch, tmp_path) -> None:
     monkeypatch.setattr(translate_files, "PART_SENTENCES", 1)
     document = file("a.\nb.\nc.\n", "a.txt")
     model = WordTranslator()
@@ -126,7 +126,7 @@ def test_languages_are_those_of_the_model_unless_they_are_given() -> None:
         languages_of(WordTranslator(target_language=None).config, source="en")
 
 
-def test_columns_stand_beside_each_other() -> None:
+def test_columns_are_side_by_side() -> None:
     sentences = [TranslatedSentence("one two", "un deux", 0), TranslatedSentence("x", "y", 1)]
     assert list(printed_lines(sentences, "columns", 13)) == ["one   | un", "two   | deux", "", "x     | y"]
     assert list(printed_lines(sentences, "pairs", 13)) == ["one two", "    un deux", "", "x", "    y"]

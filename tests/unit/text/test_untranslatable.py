@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What of a sentence is kept from the model, and comes back."""
+"""Untranslatable text is removed from a sentence and restored in its translation."""
 
 import html
 
@@ -32,13 +32,13 @@ NOTHING = UnknownCharacters(frozenset(), {})
         ("😀 a b 🎉🎉", "😀 ", "a b", " 🎉🎉"),
         ("| a |", "| ", "a", " |"),
         ("https://a.b/c a b", "https://a.b/c ", "a b", ""),
-        # Neither initials nor a minus nor a hash that belongs to what follows.
+        # Not initials, and no minus or hash that belongs to the next word.
         ("A. Smith left.", "", "A. Smith left.", ""),
         ("-5 a", "", "-5 a", ""),
         ("#a b", "", "#a b", ""),
     ],
 )
-def test_what_stands_around_a_sentence_is_not_for_the_model(text, before, core, after) -> None:
+def test_text_around_a_sentence_is_not_translated(text, before, core, after) -> None:
     parts = split_sentence(text, EMOJI)
     assert (parts.before, parts.core, parts.after) == (before, core, after)
     assert parts.restore("X") == f"{before}X{after}"
@@ -59,7 +59,7 @@ def test_addresses_and_symbols_inside_come_back_between_words(text, core, transl
     assert parts.restore(translation) == expected
 
 
-def test_words_of_another_script_are_taken_out_and_letters_in_words_are_not() -> None:
+def test_words_of_another_script_are_removed_and_letters_inside_words_are_not() -> None:
     characters = classify_characters("你好ő")
     assert characters.letters == {"你", "好", "ő"}
     parts = split_sentence("The word 你好 in Erdő.", characters)

@@ -48,7 +48,7 @@ def test_checkpoints_are_ordered_by_step(run):
     assert [path.name for path in checkpoint_directories(run)] == ["checkpoint-2", "checkpoint-10"]
 
 
-def test_the_last_whole_checkpoint_is_the_last_one(run):
+def test_the_last_complete_checkpoint_is_the_last_one(run):
     assert last_whole_checkpoint(run) == run / "checkpoint-10"
 
 
@@ -66,7 +66,7 @@ def test_a_run_without_checkpoints_has_none(tmp_path):
         ("rng_state.pth", "rng_state.pth is truncated"),
     ],
 )
-def test_a_cut_off_file_makes_the_earlier_checkpoint_the_last_whole_one(damaged, caplog, name, damage):
+def test_a_truncated_file_makes_the_earlier_checkpoint_the_last_complete_one(damaged, caplog, name, damage):
     path = damaged / "checkpoint-10" / name
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
     with caplog.at_level(logging.WARNING):
@@ -75,13 +75,13 @@ def test_a_cut_off_file_makes_the_earlier_checkpoint_the_last_whole_one(damaged,
 
 
 @pytest.mark.parametrize("name", ["trainer_state.json", "optimizer.pt"])
-def test_a_missing_file_makes_the_earlier_checkpoint_the_last_whole_one(damaged, name):
+def test_a_missing_file_makes_the_earlier_checkpoint_the_last_complete_one(damaged, name):
     (damaged / "checkpoint-10" / name).unlink()
     assert last_whole_checkpoint(damaged) == damaged / "checkpoint-2"
 
 
 @pytest.mark.parametrize("name", ["optimizer.bin", "optimizer_0/__0_0.distcp", "global_step2/states.pt"])
-def test_training_goes_on_from_the_states_that_fsdp_and_deepspeed_save(damaged, name):
+def test_training_continues_from_the_states_that_fsdp_and_deepspeed_save(damaged, name):
     checkpoint = damaged / "checkpoint-10"
     (checkpoint / "optimizer.pt").unlink()
     assert checkpoint_damage(checkpoint) == "it has no optimizer state"
@@ -152,7 +152,7 @@ def test_a_directory_without_weights_is_named(tmp_path):
         load_initial_weights(tiny_model(), tmp_path)
 
 
-def test_a_pickle_is_no_weights_and_is_named(tmp_path):
+def test_a_pickle_is_refused_and_named(tmp_path):
     (tmp_path / "pytorch_model.bin").write_bytes(b"x")
     with pytest.raises(CheckpointError, match=r"; pytorch_model.bin is a pickle, which can run code, and is not read"):
         load_initial_weights(tiny_model(), tmp_path)
@@ -160,7 +160,7 @@ def test_a_pickle_is_no_weights_and_is_named(tmp_path):
         average_checkpoints([tmp_path])
 
 
-def test_weights_that_are_cut_off_are_named(tmp_path):
+def test_truncated_weights_are_named(tmp_path):
     tiny_model().save_pretrained(tmp_path)
     path = tmp_path / "model.safetensors"
     path.write_bytes(path.read_bytes()[:-1])
@@ -168,7 +168,7 @@ def test_weights_that_are_cut_off_are_named(tmp_path):
         load_initial_weights(tiny_model(), tmp_path)
 
 
-def test_training_does_not_go_on_from_a_pickle(damaged):
+def test_training_does_not_continue_from_a_pickle(damaged):
     path = damaged / "checkpoint-10"
     (path / "model.safetensors").rename(path / "pytorch_model.bin")
     assert "pytorch_model.bin is a pickle" in checkpoint_damage(path)

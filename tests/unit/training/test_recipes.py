@@ -20,7 +20,7 @@ from hier_nmt.training.recipes import DataSection, Recipe, RecipeError, Tokenize
 
 @pytest.fixture
 def sections(tmp_path) -> dict:
-    """The smallest recipe that says something about each section."""
+    """The smallest recipe with keys of every section."""
     corpus = tmp_path / "corpus.jsonl"
     corpus.write_text("")
     return {
@@ -153,7 +153,7 @@ def test_corpora_may_be_mappings_with_their_own_format_and_weight(load, sections
     assert data.training_corpora.corpora == (Corpus([f"{tmp_path}/corpus.jsonl"]), data.train[1])
 
 
-def test_what_is_scored_is_left_out_of_a_cleaned_training_corpus_alone(load, sections, tmp_path):
+def test_scored_texts_are_excluded_from_cleaned_training_corpora_only(load, sections, tmp_path):
     path = str(tmp_path / "corpus.jsonl")
     sections["data"]["validation"] = [path]
     assert load().data.training_corpora.excluded == ()
@@ -248,7 +248,7 @@ def test_more_checkpoints_averaged_than_kept_is_refused(load):
         load("--training.average_checkpoints=5", "--training.save_total_limit=2")
 
 
-def test_what_transformers_refuses_is_told_as_a_recipe_error(load):
+def test_what_transformers_refuses_is_a_recipe_error(load):
     recipe = load("--training.load_best_model_at_end=true", "--training.save_strategy=epoch")
     with pytest.raises(RecipeError, match="section training: "):
         recipe.training_arguments()
@@ -323,7 +323,7 @@ def test_the_annotated_recipe_names_every_key(repository, tmp_path):
         if name not in derived and not name.endswith("_token_id")
     }
     assert {"context_discount", "max_tokens_per_batch", "init_from", "average_checkpoints"} <= set(sections["training"])
-    # The files of its corpus are generated, and not there.
+    # The files of its corpus are generated, and do not exist here.
     (tmp_path / "corpus.jsonl").touch()
     files = [f"--data.{name}=[{tmp_path / 'corpus.jsonl'}]" for name in ("train", "validation")]
     recipe = Recipe.load(path, files)

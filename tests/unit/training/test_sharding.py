@@ -32,7 +32,7 @@ def test_untied_weights_are_no_group():
 
 
 @pytest.mark.parametrize("name", ["SHARDED_STATE_DICT", "LOCAL_STATE_DICT"])
-def test_checkpoints_in_parts_are_refused(name):
+def test_sharded_checkpoints_are_refused(name):
     state = SimpleNamespace(fsdp_plugin=SimpleNamespace(state_dict_type=StateDictType[name]))
     with pytest.raises(ValueError, match=f"fsdp_state_dict_type is {name}, .* set it to FULL_STATE_DICT"):
         check_checkpoints_are_whole(SimpleNamespace(state=state))
@@ -53,7 +53,7 @@ def test_copies_of_a_tied_weight_are_saved_once(tmp_path):
     assert all(torch.equal(weight, loaded.state_dict()[name]) for name, weight in gathered.items())
 
 
-def test_whole_weights_reach_every_name_of_a_tied_one():
+def test_full_weights_reach_every_name_of_a_tied_one():
     model = tiny_model()
     weights = {
         name: weight + 1 for name, weight in model.state_dict().items() if name not in model.all_tied_weights_keys

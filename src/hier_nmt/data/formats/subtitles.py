@@ -147,7 +147,7 @@ def _parse(path: Path, lines: list[str]) -> list[Subtitle]:
     for subtitle in subtitles:
         plain = TAG.sub("", " ".join(line.strip() for line in subtitle.text))
         if "-->" in plain or TAG.search(plain):
-            raise CorpusError(path, subtitle.line, "tags inside of other marks", f"{' '.join(subtitle.text):.60}")
+            raise CorpusError(path, subtitle.line, "nested tags", f"{' '.join(subtitle.text):.60}")
         while subtitle.text and not subtitle.text[-1].strip():
             subtitle.tail.insert(0, subtitle.text.pop())
     if not subtitles:

@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What is not known to be plain text is not translated as such."""
+"""Files that are not certainly plain text are not translated as plain text."""
 
 import gzip
 

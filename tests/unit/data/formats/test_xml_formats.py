@@ -145,7 +145,7 @@ def test_a_unit_of_which_a_part_is_translated_gets_the_other_part(file) -> None:
         '<mrk mtype="seg" mid="0">One. <mrk mtype="seg" mid="1">Two.</mrk></mrk>',
     ],
 )
-def test_a_unit_whose_segments_are_not_told_apart_is_translated_as_a_whole(file, marks) -> None:
+def test_a_unit_with_ambiguous_segments_is_translated_as_a_whole(file, marks) -> None:
     text = f"""<xliff version="1.2"><file original="a"><body><trans-unit id="1"><source>One. Two.</source>
 <seg-source>{marks}</seg-source></trans-unit></body></file></xliff>"""
     found = XliffFile.read(file(text), "en", "fr")
