@@ -19,7 +19,7 @@ import yaml
 from reversed_corpus import write_corpus
 from safetensors.torch import load_file
 
-from hier_nmt.training.checkpoints import last_whole_checkpoint
+from hier_nmt.training.checkpoints import last_complete_checkpoint
 
 MAX_STEPS, SAVE_STEPS = 30, 3
 
@@ -170,7 +170,7 @@ def test_a_run_that_is_stopped_saves_and_continues_from_there(script, recipe, tm
     printed = signal_when(process, (tmp_path / f"checkpoint-{SAVE_STEPS}").is_dir, signal.SIGTERM)
     assert process.returncode == 0
     step = int(re.search(r"stopped; the same command continues from .*/checkpoint-(\d+)\n", printed)[1])
-    assert last_whole_checkpoint(tmp_path) == tmp_path / f"checkpoint-{step}"
+    assert last_complete_checkpoint(tmp_path) == tmp_path / f"checkpoint-{step}"
     assert not (tmp_path / "training_summary.json").exists()
     messages = train_here(script, recipe, tmp_path, f"--training.max_steps={step + 2}")
     assert f"continuing from {tmp_path}/checkpoint-{step}" in messages

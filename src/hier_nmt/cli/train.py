@@ -13,7 +13,7 @@ import sys
 from ..data.corpus_files import CorpusError
 from ..data.features import OverlongSentenceError
 from ..data.word_vectors import WordVectorError
-from ..training.checkpoints import CheckpointError, last_whole_checkpoint
+from ..training.checkpoints import CheckpointError, last_complete_checkpoint
 from ..training.recipes import Recipe, RecipeError
 from ..training.runs import (
     SUMMARY_FILE,
@@ -81,7 +81,7 @@ def run(options: argparse.Namespace) -> None:
     trainer = build_trainer(recipe, arguments, tokenizers, data)
     if not train_or_resume(trainer):
         # The step that was running when the stop was requested may have ended after the checkpoint.
-        print(f"stopped; the same command continues from {last_whole_checkpoint(output_dir)}")
+        print(f"stopped; the same command continues from {last_complete_checkpoint(output_dir)}")
         return
     summary = finish(trainer, recipe, tokenizers, data)
     if trainer.is_world_process_zero():

@@ -51,13 +51,13 @@ class PairAugmenter:
 
     def _changed(self, pair: SentencePair) -> SentencePair:
         source, target = pair.source, pair.target
-        if self.glossary is not None and _is_drawn(self.augmentation.glossary_share, "terms", pair):
+        if self.glossary is not None and _is_sampled(self.augmentation.glossary_share, "terms", pair):
             source = self.glossary.marked(source, target) or source
-        if _is_drawn(self.augmentation.uppercase_share, "capitals", pair):
+        if _is_sampled(self.augmentation.uppercase_share, "capitals", pair):
             source, target = source.upper(), target.upper()
         return SentencePair(source, target)
 
 
-def _is_drawn(share: float, purpose: str, pair: SentencePair) -> bool:
+def _is_sampled(share: float, purpose: str, pair: SentencePair) -> bool:
     """Whether the pair is in the random share for a purpose; this depends only on its text."""
     return text_hash(purpose, pair.source, pair.target) < share * 2**64

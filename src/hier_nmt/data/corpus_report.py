@@ -139,7 +139,7 @@ def describe_corpus(
     """
     known = other if other is None or isinstance(other, KnownTexts) else KnownTexts(other)
     report = CorpusReport()
-    counted = _Counted(known, num_examples)
+    counted = _CorpusCounts(known, num_examples)
     for document in documents:
         counted.add(document, report)
     counted.finish(report)
@@ -150,7 +150,7 @@ def describe_corpus(
 _Extreme = tuple[float, int, str, str, str]
 
 
-class _Counted:
+class _CorpusCounts:
     """State of the statistics while a corpus is read."""
 
     def __init__(self, known: KnownTexts | None, num_examples: int) -> None:

@@ -84,7 +84,7 @@ class Cleaning:
             raise ValueError(f"max_copies={self.max_copies} must be at least 1")
 
     @property
-    def changes_alone(self) -> "Cleaning":
+    def without_dropping(self) -> "Cleaning":
         """The same changes of text, without dropping pairs."""
         return Cleaning(remove_marks=self.remove_marks, replace=self.replace)
 

@@ -45,11 +45,11 @@ def _with_context_of_another(
         return example
     start = generator.randrange(len(examples))
     for other in (*examples[start:], *examples[:start]):
-        if len(other.source_context) >= length and _are_strangers(example, other):
+        if len(other.source_context) >= length and _are_unrelated(example, other):
             target_context = other.target_context[-length:] if example.target_context else ()
             return replace(example, source_context=other.source_context[-length:], target_context=target_context)
     raise ValueError(f"no other example has {length} context sentences that are unrelated to {example.id!r}")
 
 
-def _are_strangers(example: ContrastiveExample, other: ContrastiveExample) -> bool:
+def _are_unrelated(example: ContrastiveExample, other: ContrastiveExample) -> bool:
     return example.source != other.source and not set(example.source_context) & set(other.source_context)

@@ -29,7 +29,7 @@ SCORES: tuple[Score, ...] = ("current", "window")
 NORMALISATIONS: tuple[Normalisation, ...] = ("mean", "sum")
 OVERALL = "all"
 # A set with one phenomenon is grouped by its deciding words, such as pronouns, if there are at most this many.
-MOST_WORDS = 12
+MAX_DECIDING_WORDS = 12
 
 _APOSTROPHES = str.maketrans({"\u2019": "'", "\u02bc": "'"})
 
@@ -187,7 +187,7 @@ def generative_report(
     return ContrastiveReport(label, "generative", accuracies, signature("generative", examples, *facts))
 
 
-def words_to_look_for(example: ContrastiveExample) -> tuple[frozenset[str], frozenset[str]]:
+def expected_and_wrong_words(example: ContrastiveExample) -> tuple[frozenset[str], frozenset[str]]:
     """(expected words, wrong words) of an example, case-folded: those that it lists, else those in which its right
     translation and its wrong ones differ."""
     if example.expected_words:
@@ -249,7 +249,7 @@ def _outcome(example: ContrastiveExample, scores: list[float]) -> _Outcome:
 
 
 def _word_outcome(example: ContrastiveExample, translation: str) -> _Outcome:
-    expected, wrong = words_to_look_for(example)
+    expected, wrong = expected_and_wrong_words(example)
     found = _words(translation)
     has_expected, has_wrong = bool(expected & found), bool(wrong & found)
     return None if has_expected == has_wrong else has_expected
@@ -302,7 +302,7 @@ def _groups(
             yield name, lambda example, name=name: example.phenomenon == name  # type: ignore[misc]
     else:
         words = sorted({_deciding_word(example) for example in examples})
-        if 1 < len(words) <= min(MOST_WORDS, len(examples) // 2):
+        if 1 < len(words) <= min(MAX_DECIDING_WORDS, len(examples) // 2):
             for word in words:
                 yield word or "(no word)", lambda example, word=word: _deciding_word(example) == word  # type: ignore[misc]
     distances = sorted({example.distance for example in examples if example.distance is not None})

@@ -80,7 +80,7 @@ def read_discevalmt(path: str | Path) -> Iterator[ContrastiveExample]:
     with its own target context.
     """
     for number, group in _json_of(path, dict, "an object of numbered groups").items():
-        with _naming(path, f"group {number}"):
+        with _with_location(path, f"group {number}"):
             examples = list(_discevalmt_examples(f"{Path(path).stem}:{number}", group))
         yield from examples
 
@@ -144,7 +144,7 @@ def read_contrapro(
     first = 0 if documents is None else _first_segment_id(path, entries, documents)
     num_lost = 0
     for number, entry in enumerate(entries, start=1):
-        with _naming(path, f"entry {number}"):
+        with _with_location(path, f"entry {number}"):
             context = None if documents is None else _context(entry, documents, first, num_context)
             example = _contrapro_example(f"{Path(path).stem}:{number}", entry, context or [])
         num_lost += context is None
@@ -177,7 +177,7 @@ def _first_segment_id(path: str | Path, entries: Sequence[dict[str, Any]], docum
     """The segment id of the first line of a document: the value with which more of the set's sentences are found."""
     counts = {1: 0, 0: 0}
     for number, entry in enumerate(entries, start=1):
-        with _naming(path, f"entry {number}"):
+        with _with_location(path, f"entry {number}"):
             for first in counts:
                 counts[first] += _context(entry, documents, first, 0) is not None
     return max(counts, key=lambda first: counts[first])
@@ -251,7 +251,7 @@ def _pair_of_lines(
     kept = [index for index, pair in enumerate(zip(sources[0], targets[0], strict=False)) if any(pair)]
     source, *options = ([window[index] for index in kept] for window in (sources[0], *targets))
     name = Path(paths[0]).stem
-    with _naming(paths[1], f"line {line}"):
+    with _with_location(paths[1], f"line {line}"):
         return _example(f"{name}:{line}", name, None, source, options, 0)
 
 
@@ -274,7 +274,7 @@ def read_voita(paths: Sequence[str | Path]) -> Iterator[ContrastiveExample]:
 def _voita_json(path: str | Path) -> Iterator[ContrastiveExample]:
     name = Path(path).stem
     for number, entry in enumerate(_json_of(path, list, "a list of groups"), start=1):
-        with _naming(path, f"group {number}"):
+        with _with_location(path, f"group {number}"):
             # The ellipsis sets have no meaningful distance: any of the sentences may contain what was elided.
             distance = None if name.startswith("ellipsis") else entry.get("ctx_dist")
             options = [_split_at_eos(option) for option in entry["dst"]]
@@ -293,7 +293,7 @@ def _voita_text(source_path: str | Path, target_path: str | Path) -> Iterator[Co
     name, last = Path(source_path).stem, None
     for (source, _), group in groupby(numbered, key=lambda item: (item[1][0], item[1][1][:-1])):
         lines, options = zip(*((line, target) for line, (_, target) in group), strict=True)
-        with _naming(target_path, f"line {lines[0]}"):
+        with _with_location(target_path, f"line {lines[0]}"):
             example = _example(f"{name}:{lines[0]}", name, None, source, list(options), 0)
         if (example.source, example.targets) == last:
             detail = "the same translations in the same order, but in another context; read the set's JSON file"
@@ -321,7 +321,7 @@ def _example(
 
 
 @contextmanager
-def _naming(path: str | Path, location: str) -> Iterator[None]:
+def _with_location(path: str | Path, location: str) -> Iterator[None]:
     """Turns any exception of a malformed entry into an error with the location of the entry."""
     try:
         yield

@@ -97,7 +97,7 @@ def force_documents(
     tree = None if _vector_size(model) is None else NearestWords(network.lm_head.weight)
     rows = [row for index, item in enumerate(documents) for row in _rows(model.config, vocabulary, index, item)]
     rows.sort(key=lambda row: max(len(row.source_ids), len(row.target_ids)), reverse=True)
-    said: dict[tuple[int, int], str] = {}
+    text_of_sentence: dict[tuple[int, int], str] = {}
     elements = _Elements()
     with progress_bar(len(rows), " windows", progress) as bar:
         for start in range(0, len(rows), batch_size):
@@ -109,9 +109,9 @@ def force_documents(
                 predicted = network.lm_head.vectors(states)  # [B, T, W]
                 ids = tree.ids(predicted)
                 _count(elements, predicted, batch, network.lm_head.weight)
-            said.update(_sentences(ids.tolist(), batch, vocabulary))
+            text_of_sentence.update(_sentences(ids.tolist(), batch, vocabulary))
             bar.update(len(batch))
-    texts = [_in_paragraphs(index, document, said) for index, document in enumerate(documents)]
+    texts = [_in_paragraphs(index, document, text_of_sentence) for index, document in enumerate(documents)]
     return ForcedDocuments(texts, None if tree is None else 100 * elements.near / max(elements.all, 1))
 
 
@@ -189,10 +189,12 @@ def _sentences(
             yield (document, sentence), vocabulary.decode(text_ids)
 
 
-def _in_paragraphs(index: int, document: ParallelDocument, said: dict[tuple[int, int], str]) -> list[list[str]]:
+def _in_paragraphs(
+    index: int, document: ParallelDocument, text_of_sentence: dict[tuple[int, int], str]
+) -> list[list[str]]:
     paragraphs, sentence = [], 0
     for paragraph in document.paragraphs:
         sentence_indices = range(sentence, sentence + len(paragraph))
-        paragraphs.append([said.get((index, sentence_index), "") for sentence_index in sentence_indices])
+        paragraphs.append([text_of_sentence.get((index, sentence_index), "") for sentence_index in sentence_indices])
         sentence += len(paragraph)
     return paragraphs

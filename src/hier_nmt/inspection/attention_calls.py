@@ -27,7 +27,7 @@ from ..ops.sentence_tree import existing, search_tree
 from .attention_records import TreeRecord
 
 # Maximum number of weights of one layer in memory at a time.
-WEIGHTS_AT_ONCE = 2**25
+WEIGHTS_PER_CHUNK = 2**25
 
 
 class Call(NamedTuple):
@@ -70,13 +70,13 @@ def attention_implementation(model: PreTrainedModel, name: str) -> Iterator[None
         model.set_attn_implementation(before)
 
 
-def pieces(start: int, stop: int, num_weights: int) -> list[slice]:
-    """Slices of [start, stop) with at most `WEIGHTS_AT_ONCE` weights each, given `num_weights` per position."""
-    size = max(WEIGHTS_AT_ONCE // max(num_weights, 1), 1)
+def chunks(start: int, stop: int, num_weights: int) -> list[slice]:
+    """Slices of [start, stop) with at most `WEIGHTS_PER_CHUNK` weights each, given `num_weights` per position."""
+    size = max(WEIGHTS_PER_CHUNK // max(num_weights, 1), 1)
     return [slice(first, min(first + size, stop)) for first in range(start, stop, size)]
 
 
-def attend_some(module: Any, call: Call, queries: slice) -> tuple[Any, ...]:
+def attend_chunk(module: Any, call: Call, queries: slice) -> tuple[Any, ...]:
     """Weights [H, C, K], selected sentences and scores [H, C, t] (or None) of some queries of an encoder module, from
     the module's own computation."""
     states = call.arguments[0]
@@ -86,7 +86,7 @@ def attend_some(module: Any, call: Call, queries: slice) -> tuple[Any, ...]:
         return weights[0], None, None
     output = module.forward(
         states[:, queries],
-        _plan_of_some(call.arguments[1], queries),
+        _plan_chunk(call.arguments[1], queries),
         key_value_states=states,
         sentence_keys=call.options["sentence_keys"],
         output_attentions=True,
@@ -95,7 +95,7 @@ def attend_some(module: Any, call: Call, queries: slice) -> tuple[Any, ...]:
     return output[1][0], selected, scores
 
 
-def _plan_of_some(plan: Any, queries: slice) -> Any:
+def _plan_chunk(plan: Any, queries: slice) -> Any:
     """The plan of an encoder's slot for some of its queries."""
     if isinstance(plan, SelectionPlan):
         own = plan.own_sentence_ids

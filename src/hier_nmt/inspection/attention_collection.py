@@ -68,7 +68,7 @@ def record_attention(
     collector = COLLECTORS.get(config.model_type, Collector)(model, vocabulary, ids, tree_sentences)
     for reading in windows:
         collector.read(reading)
-        if not collector.slots_read:
+        if not collector.recorded_slots:
             raise ValueError(_without_attention(config))
     return AttentionRecord(title, collector.sides, collector.slots(), collector.poolings())
 

@@ -23,7 +23,7 @@ from .attention_records import SLOT_SIDES, SlotRecord, TokenRow, TreeRecord
 from .attention_windows import DocumentIds, Reading
 
 # Size limit of recorded arrays of token weights [L, H, Q, K] and of walks down trees [L, H, R, nodes].
-LARGEST_RECORD = 2**25
+MAX_RECORD_SIZE = 2**25
 # A byte token, as tokenizers with byte fallback write characters outside of their vocabulary.
 _BYTE = re.compile(r"<0x[0-9A-Fa-f]{2}>")
 # Names of the slots' weights in the outputs of Transformers.
@@ -32,7 +32,7 @@ WEIGHTS_OF_SLOTS = {"encoder": "encoder_attentions", "decoder": "decoder_attenti
 
 def can_be_recorded(*sizes: int) -> bool:
     """Whether an array of these sizes is small enough."""
-    return math.prod(map(int, sizes)) <= LARGEST_RECORD
+    return math.prod(map(int, sizes)) <= MAX_RECORD_SIZE
 
 
 class SlotArrays:
@@ -140,7 +140,7 @@ class Collector:
         return {name: self._slots[name].finish(self._trees(name)) for name in SLOT_SIDES if name in self._slots}
 
     @property
-    def slots_read(self) -> list[str]:
+    def recorded_slots(self) -> list[str]:
         """The slots that have recorded anything so far."""
         return list(self._slots)
 

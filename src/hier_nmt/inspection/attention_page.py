@@ -26,7 +26,7 @@ from .attention_records import (
 from .labels import CONTINUATION, word_labels
 
 # Maximum size of one array in a page. Larger arrays are averaged over heads, then over layers.
-LARGEST_ARRAY = 2**22
+MAX_ARRAY_SIZE = 2**22
 _WHOLE = 2**16 - 1
 
 
@@ -100,8 +100,13 @@ def _tokens(side: TokenRow) -> Iterator[dict[str, Any]]:
         is_end = token in SENTENCE_MARKS
         text = token.removeprefix(WORD_START) if has_marks else token
         has_space = is_end or not has_marks or text != token
-        goes_on = label.startswith(CONTINUATION)
-        yield {"text": "\u2423" if token == WORD_START else text, "space": has_space, "end": is_end, "goes_on": goes_on}
+        continues_word = label.startswith(CONTINUATION)
+        yield {
+            "text": "\u2423" if token == WORD_START else text,
+            "space": has_space,
+            "end": is_end,
+            "continues_word": continues_word,
+        }
 
 
 def _slot(name: str, slot: SlotRecord) -> dict[str, Any]:
@@ -132,7 +137,7 @@ def _axes_of_means(arrays: list[np.ndarray | None]) -> tuple[int, ...] | None:
             for array in arrays
             if array is not None
         ]
-        if max(sizes) <= LARGEST_ARRAY:
+        if max(sizes) <= MAX_ARRAY_SIZE:
             return axes
     return None
 

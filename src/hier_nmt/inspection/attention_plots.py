@@ -18,18 +18,18 @@ from .figures import new_figure, save_figure
 from .labels import Lettering, display_width, word_labels
 
 # With more tokens than this on one side, the figure shows sentences instead.
-MOST_TOKENS = 160
+MAX_TOKENS = 160
 # With more sentences than this, only some are numbered.
-MOST_SENTENCES = 64
+MAX_NUMBERED_SENTENCES = 64
 # Up to this many sentences the percentages are written into the map.
-FEW_SENTENCES = 14
+MAX_ANNOTATED_SENTENCES = 14
 # Number of sentences that `plot_pooling` shows by default.
 SHOWN_POOLED = 24
 _LABEL_WIDTH, _SENTENCE_WIDTH, _LINE_WIDTH = 16, 30, 92
 # Minimum height of a map in inches, for the labels beside it.
-_LEAST_HEIGHT = 2.0
+_MIN_HEIGHT = 2.0
 # Points per side of a large map of sentences, which is 7 inches wide.
-_MOST_POINTS = 1000
+_MAX_POINTS = 1000
 _BOUNDARY = "tab:orange"
 # Meaning of the frames, in slots with selected sentences.
 _FRAMED = {
@@ -49,7 +49,7 @@ def plot_token_map(
 ) -> None:
     """Writes a map of the attention of tokens (rows) to tokens (columns), with lines between sentences.
 
-    With more than `MOST_TOKENS` tokens, or if only sentences were recorded, it is a map of sentences.
+    With more than `MAX_TOKENS` tokens, or if only sentences were recorded, it is a map of sentences.
 
     Args:
         path: .png, .svg or another ending that matplotlib knows.
@@ -64,16 +64,16 @@ def plot_token_map(
     """
     weights = record.slot(slot).token_weights
     rows = record.query_side(slot).token_indices(sentences)
-    if weights is None or len(rows) > MOST_TOKENS:
+    if weights is None or len(rows) > MAX_TOKENS:
         plot_sentence_map(path, record, slot, layer, head, sentences)
         return
     shown = choose(weights, layer, head)[rows]
     columns = _read_tokens(shown, record.key_side(slot))
-    if len(columns) > MOST_TOKENS:
+    if len(columns) > MAX_TOKENS:
         plot_sentence_map(path, record, slot, layer, head, sentences)
         return
     shown = shown[:, columns]
-    figure = new_figure(max(1.6 + 0.155 * len(columns), 5.0), 2.5 + max(0.155 * len(rows), _LEAST_HEIGHT))
+    figure = new_figure(max(1.6 + 0.155 * len(columns), 5.0), 2.5 + max(0.155 * len(rows), _MIN_HEIGHT))
     axes = figure.subplots()
     image = axes.imshow(shown, cmap="Blues", vmin=0, vmax=_upper_limit(shown), aspect="auto", interpolation="nearest")
     _label_tokens(axes.yaxis, record.query_side(slot), rows)
@@ -81,7 +81,7 @@ def plot_token_map(
     axes.set_xlabel(_side_name(slot, 1), fontsize=8, labelpad=8)
     axes.set_ylabel(_side_name(slot, 0), fontsize=8)
     figure.suptitle(_title(record, slot, weights, layer, head), fontsize=9, family=_families(record.title))
-    _bar(figure, axes, image, "share of the attention of the token", extend="max")
+    _draw_colour_bar(figure, axes, image, "share of the attention of the token", extend="max")
     save_figure(figure, path)
 
 
@@ -117,7 +117,7 @@ def plot_selected_sentences(
     """Writes a matrix of the sentences (columns) that each token (row) selects; its own is framed.
 
     For one head of one layer the colour is the score of the sentence, otherwise the share of heads that select it. With
-    more than `MOST_TOKENS` tokens the rows are sentences.
+    more than `MAX_TOKENS` tokens the rows are sentences.
 
     Args as in `plot_token_map`.
 
@@ -130,7 +130,7 @@ def plot_selected_sentences(
     side = record.query_side(slot)
     rows = side.token_indices(sentences)
     title = _title(record, slot, record_of_slot.selected, layer, head)
-    if len(rows) > MOST_TOKENS:
+    if len(rows) > MAX_TOKENS:
         shares = np.stack(
             [
                 _selection(record_of_slot, side.token_indices([m]), layer, head)[0].mean(0)
@@ -145,7 +145,7 @@ def plot_selected_sentences(
     own = (record.key_side(slot) if slot == "decoder" else side).sentence_ids[rows]
     columns = _columns_of_selected(shares, np.union1d(own, side.sentence_ids[rows]))
     shown = (scores if is_single else np.where(shares > 0, shares, np.nan))[:, columns]
-    figure = new_figure(max(3.4 + 0.24 * len(columns), 5.0), 2.8 + max(0.155 * len(rows), _LEAST_HEIGHT))
+    figure = new_figure(max(3.4 + 0.24 * len(columns), 5.0), 2.8 + max(0.155 * len(rows), _MIN_HEIGHT))
     axes = figure.subplots()
     limits = {} if is_single else {"vmin": 0, "vmax": 1}
     image = axes.imshow(shown, cmap="viridis_r", aspect="auto", interpolation="nearest", **limits)
@@ -155,7 +155,7 @@ def plot_selected_sentences(
     axes.set_ylabel(_side_name(slot, 0), fontsize=8)
     figure.suptitle(f"{title}\n{_FRAMED[slot]}", fontsize=9, family=_families(record.title))
     label = "score of the sentence" if is_single else "share of heads that select it"
-    _bar(figure, axes, image, label)
+    _draw_colour_bar(figure, axes, image, label)
     save_figure(figure, path)
 
 
@@ -206,7 +206,7 @@ def plot_pooling(
     which = "mean of the layers" if layer is None else f"layer {layer + 1} of {record.poolings[slot].shape[0]}"
     title = f"{record.title}: weight of each token in the encoding of its sentence\n{SLOT_TITLES[slot]}, {which}{note}"
     figure.suptitle(title, fontsize=9, family=_families(title))
-    _bar(figure, axes, image, "weight of the token in the encoding of its sentence", extend="max")
+    _draw_colour_bar(figure, axes, image, "weight of the token in the encoding of its sentence", extend="max")
     save_figure(figure, path)
 
 
@@ -235,16 +235,16 @@ def _draw_sentences(
         columns = np.flatnonzero(shown.any(0)) if shown.any() else columns
         shown = shown[:, columns]
     width, height = (_inches(number, max(shown.shape)) for number in (len(columns), len(rows)))
-    figure = new_figure(max(2.6 + width, 5.0), 3.2 + max(height, _LEAST_HEIGHT))
+    figure = new_figure(max(2.6 + width, 5.0), 3.2 + max(height, _MIN_HEIGHT))
     axes = figure.subplots()
     # With more sentences than points per side, "nearest" would drop some.
-    how = "nearest" if max(shown.shape) <= _MOST_POINTS else "antialiased"
+    how = "nearest" if max(shown.shape) <= _MAX_POINTS else "antialiased"
     image = axes.imshow(shown, cmap="Blues", vmin=0, vmax=_upper_limit(shown), aspect="auto", interpolation=how)
     _label_sentences(axes.yaxis, record.query_side(slot), rows)
     _label_sentences(axes.xaxis, record.key_side(slot), columns)
     axes.set_xlabel(_side_name(slot, 1, "sentences"), fontsize=8, labelpad=8)
     axes.set_ylabel(_side_name(slot, 0, "sentences"), fontsize=8)
-    if max(shown.shape) <= FEW_SENTENCES:
+    if max(shown.shape) <= MAX_ANNOTATED_SENTENCES:
         for (row, column), value in np.ndenumerate(shown):
             if value < 0.005:
                 continue
@@ -252,7 +252,7 @@ def _draw_sentences(
             axes.text(column, row, f"{100 * value:.0f}", ha="center", va="center", fontsize=6, color=colour)
         bar_label += " (values: %)"
     figure.suptitle(title, fontsize=9, family=_families(title))
-    _bar(figure, axes, image, bar_label, extend="max")
+    _draw_colour_bar(figure, axes, image, bar_label, extend="max")
     save_figure(figure, path)
 
 
@@ -279,7 +279,7 @@ def _columns_of_selected(shares: np.ndarray, own: np.ndarray) -> np.ndarray:
     selected = np.flatnonzero(shares.any(0))
     shown = np.union1d(selected, own)
     columns = np.arange(shown.min(), shown.max() + 1)
-    return columns if len(columns) <= MOST_SENTENCES else selected
+    return columns if len(columns) <= MAX_NUMBERED_SENTENCES else selected
 
 
 def _rows(side: TokenRow, sentences: Sequence[int] | None) -> np.ndarray:
@@ -296,9 +296,9 @@ def _read_tokens(weights: np.ndarray, side: TokenRow) -> np.ndarray:
 
 def _inches(number: int, largest: int) -> float:
     """Inches for a number of sentences on one side of a map whose larger side has `largest`."""
-    if largest > MOST_SENTENCES:
+    if largest > MAX_NUMBERED_SENTENCES:
         return 7.0 * max(number / largest, 0.1)
-    return number * (0.34 if largest <= FEW_SENTENCES else max(0.16, 0.3 - 0.004 * largest))
+    return number * (0.34 if largest <= MAX_ANNOTATED_SENTENCES else max(0.16, 0.3 - 0.004 * largest))
 
 
 def _upper_limit(shown: np.ndarray) -> float:
@@ -307,7 +307,7 @@ def _upper_limit(shown: np.ndarray) -> float:
     return float(np.quantile(positive, 0.995)) if len(positive) else 1.0
 
 
-def _bar(figure: Any, axes: Any, image: Any, label: str, **options: Any) -> None:
+def _draw_colour_bar(figure: Any, axes: Any, image: Any, label: str, **options: Any) -> None:
     """Draws the colour scale below the figure."""
     width = min(1.0, 3.0 / figure.get_figwidth())
     bar = figure.colorbar(image, ax=axes, location="bottom", shrink=width, aspect=30, pad=0.02, **options)
@@ -346,7 +346,7 @@ def _number_sentences(axis: Any, sentence_ids: np.ndarray) -> None:
 
 def _label_sentences(axis: Any, side: TokenRow, sentences: np.ndarray) -> None:
     """Writes the first words of sentences along an axis, or only numbers if there are many."""
-    if len(sentences) > MOST_SENTENCES:
+    if len(sentences) > MAX_NUMBERED_SENTENCES:
         # Round numbers, about a dozen.
         step = next(
             base * 10**power for power in count() for base in (1, 2, 5) if 12 * base * 10**power > len(sentences)

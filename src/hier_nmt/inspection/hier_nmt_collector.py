@@ -19,12 +19,12 @@ from ..ops.document_structure import sentence_ids_from_tokens
 from ..translation.translation_vocabulary import TranslationVocabulary
 from .attention_calls import (
     Calls,
-    attend_some,
+    attend_chunk,
     attention_implementation,
+    chunks,
     context_of,
     decoder_layers,
     merged,
-    pieces,
     pooling_weights,
     recorded_calls,
     sentence_encoders,
@@ -76,7 +76,7 @@ class HierNMTCollector(Collector):
 
     def _read_encoder(self, reading: Reading, calls: Calls, encoded: Any) -> None:
         """Records the encoder from the calls of its layers."""
-        numbers = encoded.sentence_ids[0] - 1
+        source_sentence_ids = encoded.sentence_ids[0] - 1
         first = self._positions(reading, "encoder")[2]
         for slot, name in (("encoder", "self_attn"), ("encoder_context", "context")):
             modules: list[Any] = [
@@ -84,17 +84,21 @@ class HierNMTCollector(Collector):
             ]
             if modules[0] is None or (name == "context" and not self.shows_context):
                 continue
-            num_sentences = int(numbers.max()) + 1
-            key_ids = torch.arange(num_sentences, device=numbers.device) if name == "context" else numbers
-            for queries in pieces(first, len(numbers), modules[0].num_heads * len(key_ids)):
-                layers = [attend_some(module, calls[module], queries) for module in modules]
-                self._add(reading, slot, layers, queries, numbers[queries], key_ids)
-        self._read_trees(reading, "encoder", calls, slice(first, len(numbers)), 0)
+            num_sentences = int(source_sentence_ids.max()) + 1
+            key_ids = (
+                torch.arange(num_sentences, device=source_sentence_ids.device)
+                if name == "context"
+                else source_sentence_ids
+            )
+            for queries in chunks(first, len(source_sentence_ids), modules[0].num_heads * len(key_ids)):
+                layers = [attend_chunk(module, calls[module], queries) for module in modules]
+                self._add(reading, slot, layers, queries, source_sentence_ids[queries], key_ids)
+        self._read_trees(reading, "encoder", calls, slice(first, len(source_sentence_ids)), 0)
 
     def _read_decoder(self, reading: Reading, calls: Calls, encoded: Any, labels: torch.Tensor) -> None:
         """Runs the decoder over the window in chunks, and records them."""
         inputs = self._decoder_inputs(labels)
-        numbers, paragraphs = (
+        target_sentence_ids, paragraphs = (
             sentence_ids_from_tokens(inputs, ids)
             for ids in (self.config.separator_token_ids, self.config.paragraph_token_ids)
         )
@@ -105,13 +109,13 @@ class HierNMTCollector(Collector):
         first = self._positions(reading, "decoder")[2]
         num_weights = self.config.decoder_attention_heads * max(labels.shape[1], len(source_ids))
         cache = EncoderDecoderCache(DynamicCache(), DynamicCache())
-        for queries in [*pieces(0, first, num_weights), *pieces(first, labels.shape[1], num_weights)]:
+        for queries in [*chunks(0, first, num_weights), *chunks(first, labels.shape[1], num_weights)]:
             for module in self.sentence_encoders.get("decoder", ()):
                 calls.pop(module, None)
             output = self.network(
                 encoder_outputs=encoded,
                 decoder_input_ids=inputs[:, queries],
-                decoder_sentence_ids=numbers[:, : queries.stop],
+                decoder_sentence_ids=target_sentence_ids[:, : queries.stop],
                 decoder_paragraph_ids=paragraphs[:, : queries.stop],
                 cache=cache,
                 use_cache=True,
@@ -123,7 +127,7 @@ class HierNMTCollector(Collector):
             self._read_target_poolings(reading, calls, queries.stop)
             if queries.start < first:
                 continue
-            key_ids["decoder"] = numbers[0, : queries.stop] - 1
+            key_ids["decoder"] = target_sentence_ids[0, : queries.stop] - 1
             for slot, layers in decoder_layers(output).items():
                 if slot == "decoder_context" and not self.shows_context:
                     continue

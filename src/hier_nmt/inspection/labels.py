@@ -56,15 +56,15 @@ def word_labels(tokens: Sequence[str]) -> list[str]:
 def whole_words(labels: Sequence[str]) -> list[str]:
     """For each of the labels from `word_labels` the word that it is a piece of."""
     words: list[str] = []
-    numbers = []
+    word_indices = []
     for label in labels:
-        goes_on = label.startswith(CONTINUATION) and words and words[-1] not in SENTENCE_MARKS
-        if goes_on:
+        continues_word = label.startswith(CONTINUATION) and words and words[-1] not in SENTENCE_MARKS
+        if continues_word:
             words[-1] = words[-1].removeprefix(_ALONE) + label.removeprefix(CONTINUATION)
         else:
             words.append(label)
-        numbers.append(len(words) - 1)
-    return [words[number] for number in numbers]
+        word_indices.append(len(words) - 1)
+    return [words[index] for index in word_indices]
 
 
 class Lettering:

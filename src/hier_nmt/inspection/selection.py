@@ -20,7 +20,7 @@ from ..ops.document_structure import sentence_ids_from_tokens
 from ..translation.translation_vocabulary import TranslationVocabulary
 
 # Largest distance of a sentence before the ambiguous one that `SelectionReport.offsets` counts separately.
-LARGEST_OFFSET = 15
+MAX_OFFSET = 15
 
 
 class AmbiguousSentence(NamedTuple):
@@ -91,14 +91,14 @@ class SelectionReport:
     Attributes:
         found: for each distance, whether any head selected the deciding sentence for any token of the ambiguous
             sentence.
-        control: for each distance, the share of other sentences, up to `LARGEST_OFFSET` before, that were selected: the
+        control: for each distance, the share of other sentences, up to `MAX_OFFSET` before, that were selected: the
             expected recall of a random choice.
         found_by_word, control_by_word: the same for the one token that predicts the first token in which the
             translation differs from the wrong one; empty for a source.
         counts: for each distance, how many of an ambiguous sentence's selections of earlier sentences were of the
             deciding sentence, and how many on average of each other sentence.
         offsets: for each distance, the number of selections of the sentence k before, for k = 0, 1, ...
-            (`LARGEST_OFFSET` at most), and last of all others.
+            (`MAX_OFFSET` at most), and last of all others.
     """
 
     found: dict[int, list[bool]] = field(default_factory=lambda: defaultdict(list))
@@ -106,14 +106,14 @@ class SelectionReport:
     found_by_word: dict[int, list[bool]] = field(default_factory=lambda: defaultdict(list))
     control_by_word: dict[int, list[float]] = field(default_factory=lambda: defaultdict(list))
     counts: dict[int, list[tuple[int, float]]] = field(default_factory=lambda: defaultdict(list))
-    offsets: dict[int, list[int]] = field(default_factory=lambda: defaultdict(lambda: [0] * (LARGEST_OFFSET + 2)))
+    offsets: dict[int, list[int]] = field(default_factory=lambda: defaultdict(lambda: [0] * (MAX_OFFSET + 2)))
 
     def add(
         self, ambiguous: int, deciding: int, selected: Sequence[int], selected_by_word: Sequence[int] | None = None
     ) -> None:
         """Counts the heads' selections for the tokens of an ambiguous sentence, and for the deciding token."""
         distance = ambiguous - deciding
-        others = [s for s in range(max(0, ambiguous - LARGEST_OFFSET), ambiguous) if s != deciding]
+        others = [s for s in range(max(0, ambiguous - MAX_OFFSET), ambiguous) if s != deciding]
         if others:
             of_others = sum(selected.count(sentence) for sentence in others) / len(others)
             self.counts[distance].append((selected.count(deciding), of_others))
@@ -126,7 +126,7 @@ class SelectionReport:
                 control[distance].append(sum(sentence in chosen for sentence in others) / len(others))
         for sentence in selected:
             offset = ambiguous - sentence
-            self.offsets[distance][offset if 0 <= offset <= LARGEST_OFFSET else -1] += 1
+            self.offsets[distance][offset if 0 <= offset <= MAX_OFFSET else -1] += 1
 
     def rows(self) -> list[dict[str, Any]]:
         """One row per distance: `distance`, `recall`, `control`, `recall_by_word` and `control_by_word` in percent,

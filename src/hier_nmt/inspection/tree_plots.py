@@ -76,7 +76,7 @@ def plot_tree_walk(
         f"{SLOT_TITLES[slot]}, layer {layer + 1} of {num_layers}, head {head + 1} of {num_heads}"
     )
     figure.suptitle(title, fontsize=9, family=Lettering([title]).families)
-    _explain(axes)
+    _draw_legend(axes)
     save_figure(figure, path)
 
 
@@ -140,9 +140,9 @@ def node_positions(nodes: list[Node]) -> dict[tuple[int, int], float]:
     positions: dict[tuple[int, int], float] = {}
     for level in sorted({node.level for node in nodes}):
         row = [node for node in nodes if node.level == level]
-        centres = [_over_children(node, positions) for node in row]
+        centres = [_above_children(node, positions) for node in row]
         found: list[float] = []
-        for wish in _wishes(centres):
+        for wish in _preferred_positions(centres):
             found.append(max(found[-1] + 1, wish) if found else wish)
         shifts = [centre - position for centre, position in zip(centres, found, strict=True) if centre is not None]
         shift = sum(shifts) / max(len(shifts), 1)
@@ -150,22 +150,22 @@ def node_positions(nodes: list[Node]) -> dict[tuple[int, int], float]:
     return positions
 
 
-def _over_children(node: Node, positions: dict[tuple[int, int], float]) -> float | None:
+def _above_children(node: Node, positions: dict[tuple[int, int], float]) -> float | None:
     """The middle of a node's children, if the walk reached them."""
     below = [(node.level - 1, 2 * node.position + side) for side in (0, 1)]
     children = [positions[child] for child in below if child in positions]
     return sum(children) / len(children) if children else None
 
 
-def _wishes(centres: list[float | None]) -> list[float]:
+def _preferred_positions(centres: list[float | None]) -> list[float]:
     """Preferred positions of the nodes of a level: above their children, or else beside their neighbours."""
     known = [index for index, centre in enumerate(centres) if centre is not None]
-    wishes = []
+    preferred = []
     for index, centre in enumerate(centres):
         nearest = min(known, key=lambda other: abs(other - index), default=index)
         beside = centres[nearest] if known else float(index)
-        wishes.append(centre if centre is not None else (beside or 0.0) + index - nearest)
-    return wishes
+        preferred.append(centre if centre is not None else (beside or 0.0) + index - nearest)
+    return preferred
 
 
 def _draw_node(
@@ -222,7 +222,7 @@ def _range(first: int, last: int) -> str:
     return f"{first}" if first == last else f"{first}\u2013{last}"
 
 
-def _explain(axes: Any) -> None:
+def _draw_legend(axes: Any) -> None:
     """The legend."""
     legend = ((_KEPT, _EDGE, "kept"), (_DROPPED, "gray", "dropped"), ("none", _OWN, "own sentence"))
     for colour, edge, label in legend:

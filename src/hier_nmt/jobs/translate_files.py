@@ -86,7 +86,7 @@ class TranslatedFile:
 
 
 @dataclass(frozen=True)
-class _CutUnit:
+class _SplitUnit:
     unit: Unit
     segments: list[Segment]
     paragraph: int
@@ -185,7 +185,7 @@ def translate_file(
     Raises:
         ResumeError: `output_file` belongs to another model, other settings or another text.
     """
-    documents = _cut(file, source_language)
+    documents = _split_units(file, source_language)
     limit = part_limit(model)
     todo = [
         [unit for unit in units if unit.has_letters and (retranslate or not unit.unit.is_translated)]
@@ -216,7 +216,7 @@ def translate_file(
     return TranslatedFile(translations, pairs, num_kept)
 
 
-def _cut(file: DocumentFile, language: str) -> list[list[_CutUnit]]:
+def _split_units(file: DocumentFile, language: str) -> list[list[_SplitUnit]]:
     """The units of each document, split into sentences."""
     paragraph = -1
     documents = []
@@ -224,13 +224,13 @@ def _cut(file: DocumentFile, language: str) -> list[list[_CutUnit]]:
         units = []
         for group in document.paragraphs:
             paragraph += 1
-            units += [_CutUnit(unit, segment_text(unit.source, language), paragraph) for unit in group]
+            units += [_SplitUnit(unit, segment_text(unit.source, language), paragraph) for unit in group]
         documents.append(units)
     return documents
 
 
 def _translation(
-    one: _CutUnit, is_wanted: bool, sentences: Iterator[str], joiner: str, pairs: list[TranslatedSentence]
+    one: _SplitUnit, is_wanted: bool, sentences: Iterator[str], joiner: str, pairs: list[TranslatedSentence]
 ) -> str:
     """The translation of a unit, from the iterator over all translated sentences; its sentence pairs go to `pairs`."""
     if not is_wanted:
@@ -240,7 +240,7 @@ def _translation(
     return replace_sentences(one.segments, found, joiner)
 
 
-def _pieces(units: Sequence[_CutUnit], wanted: Sequence[_CutUnit]) -> Iterator[tuple[bool, int, list[str]]]:
+def _pieces(units: Sequence[_SplitUnit], wanted: Sequence[_SplitUnit]) -> Iterator[tuple[bool, int, list[str]]]:
     chosen = set(map(id, wanted))
     return ((id(one) in chosen, one.paragraph, one.sentences) for one in units)
 

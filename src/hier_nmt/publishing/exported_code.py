@@ -56,7 +56,9 @@ def exported_texts(config_class: type[HubConfig]) -> dict[str, str]:
     roots = _roots(config_class)
     needed = {root: sorted(_imported_names(root, files) - {root}) for root in roots}
     names = sorted(roots.union(*needed.values()))
-    return {name: flattened(files[name].read_text(encoding="utf-8")) + _naming(needed.get(name, [])) for name in names}
+    return {
+        name: flattened(files[name].read_text(encoding="utf-8")) + _naming_lines(needed.get(name, [])) for name in names
+    }
 
 
 def stale_code(directory: str | os.PathLike, needed: Collection[str]) -> list[Path]:
@@ -91,7 +93,7 @@ def _imported_names(name: str, files: dict[str, Path], found: frozenset[str] = f
     return found
 
 
-def _naming(names: list[str]) -> str:
+def _naming_lines(names: list[str]) -> str:
     """Lines without effect that name all files that a file needs, directly or indirectly; empty if it needs none."""
     if not names:
         return ""

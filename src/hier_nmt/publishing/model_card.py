@@ -147,8 +147,8 @@ class CardTexts:
             raise ValueError(f"{path} needs the keys name, model_path, description and limits")
         if unknown := [str(key) for key in values if key not in known]:
             raise ValueError(f"{path}: unknown key {unknown[0]!r}; known are {', '.join(known)}")
-        if strangers := [name for name in values.get("citations", ()) if name not in CITATIONS]:
-            raise ValueError(f"{path}: unknown citation {strangers[0]!r}; known are {', '.join(CITATIONS)}")
+        if unknown_citations := [name for name in values.get("citations", ()) if name not in CITATIONS]:
+            raise ValueError(f"{path}: unknown citation {unknown_citations[0]!r}; known are {', '.join(CITATIONS)}")
         typed: dict[str, Any] = {key: tuple(one) if isinstance(one, list) else one for key, one in values.items()}
         return cls(**typed)
 

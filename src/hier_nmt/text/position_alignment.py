@@ -13,9 +13,9 @@ from .protected_spans import OBJECT
 _TOKEN = re.compile(r"\w+(?:['’-]\w+)*|[^\w\s]")
 _WORD = re.compile(rf"\w+(?:['’-]\w+)*|{OBJECT}")
 # Longer texts are aligned by length alone, since the comparison takes quadratic time.
-_MOST_TOKENS = 400
+_MAX_TOKENS = 400
 # Lower-case words of this length are rarely the same in two languages by chance (unlike "on", "but", "pour").
-_NUM_CERTAIN_LETTERS = 6
+_MIN_DISTINCTIVE_LETTERS = 6
 
 
 class AlignedText:
@@ -107,7 +107,7 @@ def _shared_tokens(
     source: str, text: str, source_spans: Sequence[tuple[int, int]], text_spans: Sequence[tuple[int, int]]
 ) -> list[tuple[int, int]]:
     """Pairs (index in the source, index in the translation) of shared tokens, in the order of both texts."""
-    if max(len(source_spans), len(text_spans)) > _MOST_TOKENS:
+    if max(len(source_spans), len(text_spans)) > _MAX_TOKENS:
         return []
     sides = [
         [(index, one[slice(*span)]) for index, span in enumerate(spans) if _is_distinctive(one[slice(*span)])]
@@ -126,4 +126,4 @@ def _shared_tokens(
 
 
 def _is_distinctive(token: str) -> bool:
-    return not token.islower() or len(token) >= _NUM_CERTAIN_LETTERS
+    return not token.islower() or len(token) >= _MIN_DISTINCTIVE_LETTERS

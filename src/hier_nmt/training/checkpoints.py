@@ -39,7 +39,7 @@ def checkpoint_directories(output_dir: str | Path) -> list[Path]:
     return [steps[step] for step in sorted(steps)]
 
 
-def last_whole_checkpoint(output_dir: str | Path) -> Path | None:
+def last_complete_checkpoint(output_dir: str | Path) -> Path | None:
     """The latest checkpoint from which training can continue, or None; damaged ones are reported and not changed."""
     for path in reversed(checkpoint_directories(output_dir)):
         damage = checkpoint_damage(path)
@@ -67,7 +67,7 @@ def checkpoint_damage(directory: Path) -> str | None:
     if pickled and not (directory / WEIGHTS_FILE).is_file():
         return f"{pickled[0]} is a pickle; weights are read from {WEIGHTS_FILE} only"
     for path in sorted(directory.rglob("*")):
-        if not _is_whole(path):
+        if not _is_complete(path):
             return f"{path.name} is truncated"
     return None
 
@@ -121,9 +121,9 @@ def load_initial_weights(model: PreTrainedModel, directory: str | Path) -> list[
         for name, tensor in weights.items()
         if name in own and own[name].shape != tensor.shape
     ]
-    strangers = [f"{name} is not in this model" for name in weights if name not in own]
-    if mismatches or strangers:
-        raise CheckpointError(f"the weights of {directory} do not fit: " + "; ".join(mismatches + strangers))
+    unknown = [f"{name} is not in this model" for name in weights if name not in own]
+    if mismatches or unknown:
+        raise CheckpointError(f"the weights of {directory} do not fit: " + "; ".join(mismatches + unknown))
     missing = model.load_state_dict(weights, strict=False).missing_keys
     model.tie_weights()
     new = sorted(set(missing) - set(model.all_tied_weights_keys))
@@ -149,7 +149,7 @@ def _pickled_weights(directory: Path) -> list[str]:
     return sorted(path.name for pattern in _PICKLED_WEIGHTS for path in directory.glob(pattern))
 
 
-def _is_whole(path: Path) -> bool:
+def _is_complete(path: Path) -> bool:
     if path.suffix == ".safetensors":
         try:
             with safe_open(path, framework="pt"):

@@ -37,7 +37,7 @@ _DERIVED_MODEL_KEYS = {"vocab_size", "decoder_vocab_size", "source_language", "t
 MAX_RECIPE_CHARACTERS = 100_000
 _OWN_TRAINING_KEYS = ("init_from", "average_checkpoints", "attn_implementation", "source_vectors", "target_vectors")
 # Characters shown of the start and of the end of a long error.
-_LONGEST_PART = 1000
+_MAX_PART = 1000
 
 
 class RecipeError(ValueError):
@@ -45,8 +45,8 @@ class RecipeError(ValueError):
 
     def __init__(self, message: str) -> None:
         # The message may quote parts of the file, which can be long.
-        is_long = len(message) > 2 * _LONGEST_PART
-        super().__init__(f"{message[:_LONGEST_PART]} ... {message[-_LONGEST_PART:]}" if is_long else message)
+        is_long = len(message) > 2 * _MAX_PART
+        super().__init__(f"{message[:_MAX_PART]} ... {message[-_MAX_PART:]}" if is_long else message)
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ class DataSection:
     @property
     def validation_corpora(self) -> TrainingCorpora:
         """The validation corpora: their text is changed as in training, but no pair is dropped."""
-        return TrainingCorpora(as_corpora(self.validation), self.reader, self.cleaning.changes_alone)
+        return TrainingCorpora(as_corpora(self.validation), self.reader, self.cleaning.without_dropping)
 
 
 @dataclass(frozen=True)
@@ -250,13 +250,13 @@ class Recipe:
             raise RecipeError(f"section model: {reason}") from None
 
     def _check_consistency(self, origin: str) -> None:
-        for complaint in self._complaints():
+        for complaint in self._contradictions():
             raise RecipeError(f"{origin}: {complaint}")
         # The vocabulary sizes are not known yet; everything else is checked now.
         size = self.tokenizer.vocab_size
         self.model_config(size, None if self.tokenizer.joint else size)
 
-    def _complaints(self) -> Iterable[str]:
+    def _contradictions(self) -> Iterable[str]:
         window_sentences = self.model.get("window_sentences", self.config_class.window_sentences)
         context_discount = self.training.get("context_discount", 1.0)
         if not self.training.get("output_dir"):
@@ -285,10 +285,10 @@ class Recipe:
                 f"training.average_checkpoints={self.average_checkpoints}, but "
                 f"training.save_total_limit={limit} keeps fewer"
             )
-        yield from self._vector_complaints()
+        yield from self._vector_contradictions()
         yield from self._missing_paths()
 
-    def _vector_complaints(self) -> Iterable[str]:
+    def _vector_contradictions(self) -> Iterable[str]:
         size, files = self.model.get("word_vector_size"), (self.source_vectors, self.target_vectors)
         if size is None and files != (None, None):
             yield "training.source_vectors and target_vectors need model.word_vector_size"
@@ -309,17 +309,17 @@ class Recipe:
             for corpus in as_corpora(getattr(self.data, key)):
                 # Names of datasets are not paths.
                 if (corpus.format or self.data.format) != "dataset":
-                    missing = [path for path in corpus.path if not _is_there(path, Path.exists)]
+                    missing = [path for path in corpus.path if not _exists(path, Path.exists)]
                     yield from (f"data.{key}: no such file: {path}" for path in missing)
         glossary = self.data.augmentation.glossary
-        if glossary is not None and not _is_there(glossary, Path.is_file):
+        if glossary is not None and not _exists(glossary, Path.is_file):
             yield f"data.augmentation.glossary: no such file: {glossary}"
         for key in ("source_vectors", "target_vectors"):
             path = getattr(self, key)
-            if path is not None and not _is_there(path, Path.is_file):
+            if path is not None and not _exists(path, Path.is_file):
                 yield f"training.{key}: no such file: {path}"
         for key, directory in (("tokenizer.path", self.tokenizer.path), ("training.init_from", self.init_from)):
-            if directory is not None and not _is_there(directory, Path.is_dir):
+            if directory is not None and not _exists(directory, Path.is_dir):
                 yield f"{key}: no such directory: {directory}"
 
 
@@ -458,7 +458,7 @@ def _typed_section(section: str, values: Mapping[str, Any], known: Mapping[str, 
     return typed
 
 
-def _is_there(path: str, kind: Callable[[Path], bool]) -> bool:
+def _exists(path: str, kind: Callable[[Path], bool]) -> bool:
     """Whether the path exists and is of that kind; a path that is too long for any file does not exist."""
     try:
         return kind(Path(path))

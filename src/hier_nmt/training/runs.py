@@ -49,11 +49,11 @@ from .checkpoints import (
     check_same_tokenizer,
     checkpoint_damage,
     checkpoint_directories,
-    last_whole_checkpoint,
+    last_complete_checkpoint,
     load_initial_weights,
 )
 from .recipes import Recipe, RecipeError
-from .sharding import load_whole_weights
+from .sharding import load_full_weights
 from .trainer import DocumentSeq2SeqTrainer, DocumentSeq2SeqTrainingArguments
 from .warm_start import continue_positions
 
@@ -128,7 +128,7 @@ def claim_output_dir(recipe: Recipe) -> None:
     elif any((output_dir / name).exists() for name in ("config.json", "tokenizer.json")):
         raise RecipeError(f"{output_dir} has a model or tokenizer but no {RECIPE_FILE}; choose another output_dir")
     output_dir.mkdir(parents=True, exist_ok=True)
-    _write_whole(path, yaml.safe_dump(sections, sort_keys=False, allow_unicode=True))
+    _write_atomically(path, yaml.safe_dump(sections, sort_keys=False, allow_unicode=True))
 
 
 def check_output_dir_is_shared(recipe: Recipe) -> None:
@@ -150,7 +150,7 @@ def prepare_tokenizers(recipe: Recipe) -> Tokenizers:
     if not (output_dir / "tokenizer.json").is_file():
         directory = recipe.tokenizer.path or recipe.init_from
         tokenizers = _train_tokenizers(recipe) if directory is None else Tokenizers(*load_tokenizers(directory))
-        _save_tokenizers_whole(output_dir, tokenizers)
+        _save_tokenizers_atomically(output_dir, tokenizers)
     tokenizers = Tokenizers(*load_tokenizers(output_dir))
     if recipe.init_from is not None:
         others = load_tokenizers(recipe.init_from)
@@ -237,7 +237,7 @@ def train_or_resume(trainer: DocumentSeq2SeqTrainer) -> bool:
 
     False if training was stopped early, by SIGTERM with `training.enable_jit_checkpoint`.
     """
-    checkpoint = last_whole_checkpoint(str(trainer.args.output_dir))
+    checkpoint = last_complete_checkpoint(str(trainer.args.output_dir))
     if checkpoint is None:
         trainer.train()
         return trainer.state.global_step >= _max_steps(trainer)
@@ -272,7 +272,7 @@ def finish(trainer: DocumentSeq2SeqTrainer, recipe: Recipe, tokenizers: Tokenize
     if trainer.is_world_process_zero():
         trainer.state.save_to_json(str(output_dir / STATE_FILE))
         save_tokenizers(output_dir, tokenizers.source, tokenizers.target)
-        _write_whole(output_dir / SUMMARY_FILE, json.dumps(summary, indent=2, ensure_ascii=False) + "\n")
+        _write_atomically(output_dir / SUMMARY_FILE, json.dumps(summary, indent=2, ensure_ascii=False) + "\n")
     if trainer.args.push_to_hub:
         trainer.push_to_hub()
     return summary
@@ -322,7 +322,7 @@ def _sentences(table: Dataset, columns: tuple[str, ...], max_sentences: int | No
             index += 1
 
 
-def _save_tokenizers_whole(output_dir: Path, tokenizers: Tokenizers) -> None:
+def _save_tokenizers_atomically(output_dir: Path, tokenizers: Tokenizers) -> None:
     """Saves by renaming, tokenizer.json last, so that an interruption never leaves half of a pair."""
     with tempfile.TemporaryDirectory(dir=output_dir) as folder:
         save_tokenizers(folder, tokenizers.source, tokenizers.target)
@@ -387,7 +387,7 @@ def _load_average(trainer: DocumentSeq2SeqTrainer, num_checkpoints: int) -> None
     chosen = whole[-num_checkpoints:]
     if len(chosen) < num_checkpoints:
         logger.warning("only %d checkpoints exist to average, not %d", len(chosen), num_checkpoints)
-    load_whole_weights(trainer.accelerator.unwrap_model(trainer.model), average_checkpoints(chosen))
+    load_full_weights(trainer.accelerator.unwrap_model(trainer.model), average_checkpoints(chosen))
 
 
 def _summary(
@@ -425,7 +425,7 @@ def _hardware(trainer: DocumentSeq2SeqTrainer) -> dict[str, Any]:
     }
 
 
-def _write_whole(path: Path, text: str) -> None:
+def _write_atomically(path: Path, text: str) -> None:
     """Writes a file atomically."""
     temporary = path.with_name(path.name + ".part")
     temporary.write_text(text, encoding="utf-8")

@@ -14,7 +14,7 @@ from torch.distributed.checkpoint.state_dict import StateDictOptions, set_model_
 from torch.distributed.fsdp import FSDPModule, MixedPrecisionPolicy, fully_shard
 
 
-def check_checkpoints_are_whole(accelerator: Accelerator) -> None:
+def check_full_state_dict(accelerator: Accelerator) -> None:
     """Raises ValueError if FSDP would save sharded weights, which only the same run could load."""
     plugin: Any = getattr(accelerator.state, "fsdp_plugin", None)
     if plugin is not None and plugin.state_dict_type.name != "FULL_STATE_DICT":
@@ -55,7 +55,7 @@ def shard_tied_weights(model: nn.Module, accelerator: Accelerator) -> None:
 
 
 @contextmanager
-def whole_weights(model: nn.Module, accelerator: Accelerator) -> Iterator[None]:
+def full_weights(model: nn.Module, accelerator: Accelerator) -> Iterator[None]:
     """Gathers all weights in each process for the block, so that no process waits for another in a forward pass.
 
     Processes generate different lengths, so they call the decoder, which would gather its weights, different numbers of
@@ -78,15 +78,15 @@ def whole_weights(model: nn.Module, accelerator: Accelerator) -> Iterator[None]:
                 module.set_reshard_after_forward(plugin.reshard_after_forward, recurse=False)
 
 
-def load_whole_weights(model: nn.Module, weights: Mapping[str, torch.Tensor]) -> None:
+def load_full_weights(model: nn.Module, weights: Mapping[str, torch.Tensor]) -> None:
     """Loads weights into a model, sharded or not; weights that are not given, such as tied ones, keep their values."""
     set_model_state_dict(model, dict(weights), options=StateDictOptions(full_state_dict=True, strict=False))
 
 
 __all__ = [
-    "check_checkpoints_are_whole",
-    "load_whole_weights",
+    "check_full_state_dict",
+    "full_weights",
+    "load_full_weights",
     "modules_with_tied_weights",
     "shard_tied_weights",
-    "whole_weights",
 ]

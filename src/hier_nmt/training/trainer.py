@@ -42,7 +42,7 @@ from .losses import (
     SquaredErrorLoss,
     current_sentence_weights,
 )
-from .sharding import check_checkpoints_are_whole, shard_tied_weights, whole_weights
+from .sharding import check_full_state_dict, full_weights, shard_tied_weights
 
 LENGTH_COLUMN = "length"
 CORPUS_COLUMN = "corpus"
@@ -269,7 +269,7 @@ class DocumentSeq2SeqTrainer(Seq2SeqTrainer):
     def create_accelerator_and_postprocess(self) -> None:
         """Creates the accelerator, which does not divide the loss by the accumulation steps."""
         super().create_accelerator_and_postprocess()
-        check_checkpoints_are_whole(self.accelerator)
+        check_full_state_dict(self.accelerator)
         # Some release between 5.4 and 5.23 made Trainer do this itself.
         self.accelerator.gradient_accumulation_steps = 1
 
@@ -360,11 +360,11 @@ class DocumentSeq2SeqTrainer(Seq2SeqTrainer):
         super().log(logs, start_time)
 
     def evaluate(self, *args: Any, **kwargs: Any) -> dict[str, float]:
-        """The metrics, as in Seq2SeqTrainer; `synced_gpus` is off, see `whole_weights`."""
+        """The metrics, as in Seq2SeqTrainer; `synced_gpus` is off, see `full_weights`."""
         return super().evaluate(*args, **{"synced_gpus": False, **kwargs})
 
     def predict(self, *args: Any, **kwargs: Any) -> Any:
-        """Predictions and metrics, as in Seq2SeqTrainer; `synced_gpus` is off, see `whole_weights`."""
+        """Predictions and metrics, as in Seq2SeqTrainer; `synced_gpus` is off, see `full_weights`."""
         return super().predict(*args, **{"synced_gpus": False, **kwargs})
 
     def prediction_step(
@@ -402,7 +402,7 @@ class DocumentSeq2SeqTrainer(Seq2SeqTrainer):
             self.accelerator.prepare_model(self.model, device_placement=True, evaluation_mode=True)
         # Seq2SeqTrainer also gathers the rows that pad the last distributed batch, and would count them.
         gather_without_padding(self)
-        with whole_weights(self.model, self.accelerator):
+        with full_weights(self.model, self.accelerator):
             output = super().evaluation_loop(
                 dataloader, description, self.args.prediction_loss_only, ignore_keys, metric_key_prefix
             )

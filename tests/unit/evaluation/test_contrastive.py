@@ -15,11 +15,11 @@ from hier_nmt.evaluation.contrastive import (
     contrastive_report,
     contrastive_table,
     example_records,
+    expected_and_wrong_words,
     generative_report,
     random_scores,
     score_options,
     translate_examples,
-    words_to_look_for,
 )
 from hier_nmt.evaluation.contrastive_readers import read_contrastive
 from hier_nmt.evaluation.contrastive_sets import ContrastiveExample
@@ -298,9 +298,9 @@ def test_mcnemar_is_the_exact_binomial_test() -> None:
 
 def test_words_are_those_that_differ_between_the_translations() -> None:
     pronoun = example(targets=("Je sais qu\u2019elles sont pleines.", "Je sais qu'ils sont pleins."))
-    assert words_to_look_for(pronoun) == ({"elles", "pleines"}, {"ils", "pleins"})
+    assert expected_and_wrong_words(pronoun) == ({"elles", "pleines"}, {"ils", "pleins"})
     named = example(expected_words=("Elle",), wrong_words=("il",))
-    assert words_to_look_for(named) == ({"elle"}, {"il"})
+    assert expected_and_wrong_words(named) == ({"elle"}, {"il"})
 
 
 @pytest.mark.parametrize(

@@ -65,7 +65,7 @@ def in_order_of_text(selected, scores):
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_what_is_recorded_in_pieces_is_what_the_model_reads(variant, monkeypatch) -> None:
-    monkeypatch.setattr(attention_calls, "WEIGHTS_AT_ONCE", 200)
+    monkeypatch.setattr(attention_calls, "WEIGHTS_PER_CHUNK", 200)
     model = model_of(**VARIANTS[variant])
     found = record(model)
     _, expected = outputs(model)
@@ -126,7 +126,7 @@ def test_a_sentence_is_read_in_the_window_that_it_ends(variant) -> None:
 def test_a_long_document_is_recorded_by_sentences_alone(monkeypatch) -> None:
     model = model_of(**HIERARCHICAL)
     expected = record(model)
-    monkeypatch.setattr(attention_collector, "LARGEST_RECORD", 500)
+    monkeypatch.setattr(attention_collector, "MAX_RECORD_SIZE", 500)
     found = record(model)
     for name, slot in found.slots.items():
         assert slot.token_weights is None
@@ -171,7 +171,7 @@ def test_a_walk_adds_relevance_from_the_root_on_and_scores_the_children_of_what_
 
 @pytest.mark.parametrize("variant", ["conditional", "hierarchical_shared_encoder", "context_heads"])
 def test_pooling_weights_make_the_encodings_that_the_model_makes(variant, monkeypatch) -> None:
-    monkeypatch.setattr(attention_calls, "WEIGHTS_AT_ONCE", 200)
+    monkeypatch.setattr(attention_calls, "WEIGHTS_PER_CHUNK", 200)
     model = model_of(**VARIANTS[variant])
     found = record(model)
     network = model.base_model

@@ -243,7 +243,7 @@ def test_a_document_of_1000_sentences_is_shown_by_sentences(figures, plot) -> No
 
 
 def test_more_tokens_than_can_be_labelled_are_shown_by_sentences(figures, monkeypatch) -> None:
-    monkeypatch.setattr(attention_plots, "MOST_TOKENS", 5)
+    monkeypatch.setattr(attention_plots, "MAX_TOKENS", 5)
     plot_token_map("x.png", record(), "cross")
     np.testing.assert_allclose(
         figures[0].axes[0].images[0].get_array(), record().slots["cross"].sentence_weights.mean((0, 1))
@@ -339,8 +339,8 @@ def test_the_page_needs_no_network_and_holds_what_was_recorded(tmp_path) -> None
         "<b>&",
         "</s>",
     ]
-    goes_on = [token["goes_on"] for token in data["sides"]["source"]["tokens"]]
-    assert goes_on == [token == "nk" for token in SOURCE]
+    continues_word = [token["continues_word"] for token in data["sides"]["source"]["tokens"]]
+    assert continues_word == [token == "nk" for token in SOURCE]
     packed = data["slots"]["cross"]["token_weights"]
     assert packed["shape"] == [2, 2, 6, 9]
     values = np.frombuffer(base64.b64decode(packed["base64"]), "<u2").reshape(packed["shape"]) / packed["scale"]
@@ -356,7 +356,7 @@ def test_a_page_of_too_many_weights_has_means_then_sentences_alone(monkeypatch) 
     for largest, tokens, sentences in ((216, [2, 2, 6, 9], [2, 2, 3, 3]), (108, [2, 1, 6, 9], [2, 1, 3, 3]),
                                        (54, [1, 1, 6, 9], [1, 1, 3, 3]), (53, None, [2, 2, 3, 3]),
                                        (8, None, [1, 1, 3, 3])):  # fmt: skip
-        monkeypatch.setattr("hier_nmt.inspection.attention_page.LARGEST_ARRAY", largest)
+        monkeypatch.setattr("hier_nmt.inspection.attention_page.MAX_ARRAY_SIZE", largest)
         data = page_data(record())["slots"]["cross"]
         assert (data["token_weights"] and data["token_weights"]["shape"]) == tokens
         assert data["sentence_weights"]["shape"] == sentences

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from hier_nmt.inspection.selection import (
-    LARGEST_OFFSET,
+    MAX_OFFSET,
     AmbiguousSentence,
     AnnotatedDocument,
     SelectionReport,
@@ -26,7 +26,7 @@ def test_what_ambiguous_sentences_select_is_counted_by_distance():
     report.add(4, 2, [0])
     assert report.found == {2: [True, False]}
     assert report.control == {2: [0.0, 1 / 3]}
-    counted = [0] * (LARGEST_OFFSET + 2)
+    counted = [0] * (MAX_OFFSET + 2)
     counted[2], counted[0], counted[-1], counted[4] = 2, 1, 1, 1
     assert report.offsets == {2: counted}
     assert report.counts == {2: [(2, 0.0), (0, 1 / 3)]}

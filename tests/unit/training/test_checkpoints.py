@@ -17,7 +17,7 @@ from hier_nmt.training.checkpoints import (
     check_same_tokenizer,
     checkpoint_damage,
     checkpoint_directories,
-    last_whole_checkpoint,
+    last_complete_checkpoint,
     load_initial_weights,
 )
 
@@ -49,12 +49,12 @@ def test_checkpoints_are_ordered_by_step(run):
 
 
 def test_the_last_complete_checkpoint_is_the_last_one(run):
-    assert last_whole_checkpoint(run) == run / "checkpoint-10"
+    assert last_complete_checkpoint(run) == run / "checkpoint-10"
 
 
 def test_a_run_without_checkpoints_has_none(tmp_path):
-    assert last_whole_checkpoint(tmp_path) is None
-    assert last_whole_checkpoint(tmp_path / "absent") is None
+    assert last_complete_checkpoint(tmp_path) is None
+    assert last_complete_checkpoint(tmp_path / "absent") is None
 
 
 @pytest.mark.parametrize(
@@ -70,14 +70,14 @@ def test_a_truncated_file_makes_the_earlier_checkpoint_the_last_complete_one(dam
     path = damaged / "checkpoint-10" / name
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
     with caplog.at_level(logging.WARNING):
-        assert last_whole_checkpoint(damaged) == damaged / "checkpoint-2"
+        assert last_complete_checkpoint(damaged) == damaged / "checkpoint-2"
     assert f"checkpoint-10 is not used: {damage}" in caplog.text
 
 
 @pytest.mark.parametrize("name", ["trainer_state.json", "optimizer.pt"])
 def test_a_missing_file_makes_the_earlier_checkpoint_the_last_complete_one(damaged, name):
     (damaged / "checkpoint-10" / name).unlink()
-    assert last_whole_checkpoint(damaged) == damaged / "checkpoint-2"
+    assert last_complete_checkpoint(damaged) == damaged / "checkpoint-2"
 
 
 @pytest.mark.parametrize("name", ["optimizer.bin", "optimizer_0/__0_0.distcp", "global_step2/states.pt"])

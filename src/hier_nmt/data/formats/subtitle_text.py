@@ -59,7 +59,7 @@ class Block(NamedTuple):
         breaks = [ends[min(index, len(ends) - 1)] for index in range(len(wrapped) - 1)]
         return "".join(line + end for line, end in zip(wrapped, [*breaks, ""], strict=True))
 
-    def as_it_is(self) -> str:
+    def original(self) -> str:
         """The unchanged lines, without the end of the last one."""
         return "".join(line.text + line.end for line in self.lines).removesuffix(self.lines[-1].end)
 
@@ -97,7 +97,7 @@ def begins_in_lower_case(text: str) -> bool:
     return first.islower()
 
 
-def spread(text: str, weights: Sequence[float]) -> list[str]:
+def split_by_weights(text: str, weights: Sequence[float]) -> list[str]:
     """The text in as many parts as there are weights, split between words in proportion to the weights.
 
     Each part gets at least one word, if there are enough.
@@ -188,4 +188,4 @@ def _wrapped(text: str, num_lines: int) -> list[str]:
     num_lines = max(1, min(num_lines, len(text.split())), math.ceil(length / MAX_LINE_CHARACTERS))
     if num_lines == 1 or length <= MAX_LINE_CHARACTERS // 2:
         return [text]
-    return [line for line in spread(text, [1] * num_lines) if line]
+    return [line for line in split_by_weights(text, [1] * num_lines) if line]

@@ -15,7 +15,7 @@ from ..corpus_files import CorpusError, read_bytes
 from ..documents import ParallelDocument, SentencePair
 from ..text_files import decode_text
 from .document_file import DocumentFile, Translations, Unit, UnitDocument
-from .subtitle_text import TAG, Block, begins_in_lower_case, blocks, ends_sentence, spread, wrapped_lines
+from .subtitle_text import TAG, Block, begins_in_lower_case, blocks, ends_sentence, split_by_weights, wrapped_lines
 
 _TIMES = re.compile(
     r"\s*(\d{1,6}):([0-5]?\d):([0-5]?\d)[,.](\d{1,3})\s*-->\s*"
@@ -99,11 +99,11 @@ class SrtFile(DocumentFile):
             words = re.sub(r"[ \t\r\n]+", " ", translation).strip()
             # An arrow is allowed only between times.
             words = re.sub(r"-{2,}>", "->", words)
-            for share, text in zip(shares, spread(words, self._weights(shares)), strict=True):
+            for share, text in zip(shares, split_by_weights(words, self._weights(shares)), strict=True):
                 parts.setdefault(share.block, []).append(text)
         texts = ["" for _ in self.subtitles]
         for index, block in enumerate(self.blocks):
-            found = block.with_text(" ".join(parts[index])) if index in parts else block.as_it_is()
+            found = block.with_text(" ".join(parts[index])) if index in parts else block.original()
             texts[block.subtitle] += found + block.lines[-1].end
         lines: list[str] = []
         for subtitle, text in zip(self.subtitles, texts, strict=True):
@@ -190,14 +190,14 @@ def _sentences(all_blocks: Sequence[Block], subtitles: Sequence[Subtitle], langu
         segments = [] if language is None else segment_text(block.text, language)
         texts = [segment.text for segment in segments if segment.is_sentence] or [block.text]
         is_joined = language is not None and previous == index - 1 and len(sentences[-1]) < MAX_JOINED_SUBTITLES
-        if is_joined and _goes_on(all_blocks[index - 1], block, subtitles):
+        if is_joined and _continues(all_blocks[index - 1], block, subtitles):
             sentences[-1].append(_Share(index, texts.pop(0)))
         sentences += [[_Share(index, text)] for text in texts]
         previous = index
     return sentences
 
 
-def _goes_on(block: Block, following: Block, subtitles: Sequence[Subtitle]) -> bool:
+def _continues(block: Block, following: Block, subtitles: Sequence[Subtitle]) -> bool:
     """Whether a sentence certainly continues in the next block: in the next subtitle, soon, and in lower case."""
     pause = subtitles[following.subtitle].start - subtitles[block.subtitle].stop
     is_next = following.subtitle == block.subtitle + 1 and pause <= MAX_PAUSE

@@ -41,7 +41,7 @@ _BREAK_TYPES = {"lb", "xlf:lb", "x-br", "x-html-br", "pb", "xlf:pb"}
 _BREAK = re.compile(r"\s*<br\s*/?>\s*|\r?\n|\\n", re.IGNORECASE)
 _TAG = re.compile(r"\s*<(/?)([A-Za-z][\w:.-]*)[^<>]*?(/?)>\s*")
 _VOID = ("area", "br", "col", "hr", "img", "input", "link", "meta", "wbr")
-_IN_PLACE = re.compile(f"[{OBJECT}{LINE_BREAK}]")
+_OBJECTS = re.compile(f"[{OBJECT}{LINE_BREAK}]")
 
 
 @dataclass(frozen=True)
@@ -72,16 +72,16 @@ class TaggedText:
         return cls(run.text if _keeps_space(element) else run.text.strip(" "), element, run, collector.source)
 
     @property
-    def _in_place(self) -> Iterator[str]:
+    def _objects(self) -> Iterator[str]:
         """The objects and line breaks of the text, as the file has them."""
         for at, character in enumerate(self._run.text):
-            if _IN_PLACE.match(character):
+            if _OBJECTS.match(character):
                 yield self._source[self._run.starts[at] : self._run.stops[at]]
 
     @property
     def has_text(self) -> bool:
         """Whether there is anything besides codes."""
-        return bool(_IN_PLACE.sub("", self.text).strip())
+        return bool(_OBJECTS.sub("", self.text).strip())
 
     def fill(self, element: Element, text: str) -> None:
         """Sets the text of an (empty) element, with all tags of this one.
@@ -98,8 +98,8 @@ class TaggedText:
 
     def _filled(self, text: str) -> Element:
         """The element with the text."""
-        if _IN_PLACE.findall(text) != _IN_PLACE.findall(self._run.text):
-            text = _with_what_is_in_place(self._run.text, text)
+        if _OBJECTS.findall(text) != _OBJECTS.findall(self._run.text):
+            text = _with_objects_of(self._run.text, text)
         if not _keeps_space(self._element):
             text = f"{self._edge(0)}{text}{self._edge(-1)}"
         written = self._written(text, self._run.marks)
@@ -112,12 +112,12 @@ class TaggedText:
 
     def _written(self, text: str, marks: Sequence[Mark]) -> str:
         opening, closing = _tags(self._element)
-        in_place = self._in_place
+        objects = self._objects
         escape = _cdata if _has_cdata(self._element) else _escaped
 
         def write(piece: str) -> str:
-            parts = re.split(f"({_IN_PLACE.pattern})", piece)
-            return "".join(next(in_place) if _IN_PLACE.match(part) else escape(part) for part in parts)
+            parts = re.split(f"({_OBJECTS.pattern})", piece)
+            return "".join(next(objects) if _OBJECTS.match(part) else escape(part) for part in parts)
 
         return f"{opening}{insert_marks(self._run.text, marks, text, write)}{closing}"
 
@@ -235,11 +235,11 @@ def _tags(element: Element) -> tuple[str, str]:
     return f"{raw[:-2]}>", f"</{name[1]}>"
 
 
-def _with_what_is_in_place(source: str, text: str) -> str:
+def _with_objects_of(source: str, text: str) -> str:
     """The text, a translation of `source`, with the objects and line breaks of `source`."""
-    spans = [UntranslatableSpan(*match.span(), "other") for match in _IN_PLACE.finditer(source)]
+    spans = [UntranslatableSpan(*match.span(), "other") for match in _OBJECTS.finditer(source)]
     core, marks = extract_marks(source, spans, 0, len(source))
-    return insert_marks(core, marks, _IN_PLACE.sub("", text.replace(LINE_BREAK, " ")))
+    return insert_marks(core, marks, _OBJECTS.sub("", text.replace(LINE_BREAK, " ")))
 
 
 def _keeps_space(element: Element) -> bool:

@@ -175,7 +175,7 @@ def _old_slots(unit: Element) -> Iterator[_Slot]:
     known = {} if target is None else {mark.get("mid"): mark for mark in _segment_marks(target)}
     whole = _Slot(source, target, partial(_new_old_target, unit, source), UnitState(unit))
     # The unit may have been translated as a whole.
-    if not _are_told_apart(marks) or (not known and whole.unit().is_translated):
+    if not _are_distinguishable(marks) or (not known and whole.unit().is_translated):
         yield whole
         return
     for mark in marks:
@@ -183,7 +183,7 @@ def _old_slots(unit: Element) -> Iterator[_Slot]:
         yield _Slot(mark, known.get(name), partial(_target_mark, unit, segmented, mark), UnitState(unit, name))
 
 
-def _are_told_apart(marks: Sequence[Element]) -> bool:
+def _are_distinguishable(marks: Sequence[Element]) -> bool:
     """Whether there are marks of segments, with unique names and none inside another."""
     names = {mark.get("mid") for mark in marks}
     is_nested = any(parent in marks for mark in marks for parent in mark.iterancestors())
