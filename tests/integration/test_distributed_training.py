@@ -166,7 +166,7 @@ def alone(repository, recipe) -> Path:
 
 @pytest.fixture(scope="module", params=WAYS)
 def shared(request, repository, recipe) -> Path:
-    """A run of two processes with half of the batch each, killed behind its first checkpoint and resumed."""
+    """A run of two processes with half of the batch each, killed after its first checkpoint and resumed."""
     output_dir = recipe.parent / request.param
     options = [str(recipe), f"--output-dir={output_dir}", "--training.per_device_train_batch_size=4"]
     state = output_dir / f"checkpoint-{SAVE_STEPS}" / "trainer_state.json"

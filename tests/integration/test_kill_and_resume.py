@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A training run that is killed goes on with the same command and ends as if nothing had happened."""
+"""A training run that is killed continues with the same command and ends like an uninterrupted one."""
 
 import json
 import logging
@@ -69,7 +69,7 @@ def script(repository) -> Path:
 
 
 class Messages(logging.Handler):
-    """Keeps what is logged."""
+    """Collects log messages."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -80,7 +80,7 @@ class Messages(logging.Handler):
 
 
 def train_here(script: Path, recipe: Path, output_dir: Path, *overrides: str) -> list[str]:
-    """Runs the training script in this process; what the package logged."""
+    """Runs the training script in this process; returns the log messages of the package."""
     messages = Messages()
     logger = logging.getLogger("hier_nmt")
     level = logger.level
@@ -135,7 +135,7 @@ def whole(script, recipe) -> Path:
 
 @pytest.fixture(scope="module")
 def killed(script, recipe) -> tuple[Path, list[str]]:
-    """A run killed in the middle, with a later checkpoint cut off, and resumed; and what the second command logged."""
+    """A run killed in the middle, with a later checkpoint truncated, and resumed; and the log of the second command."""
     output_dir = recipe.parent / "killed"
     signal_when(start_training(script, recipe, output_dir), (output_dir / f"checkpoint-{3 * SAVE_STEPS}").is_dir)
     assert not (output_dir / "training_summary.json").exists()
@@ -194,7 +194,7 @@ def test_a_run_that_was_killed_before_its_summary_is_finished_without_a_further_
     assert all(torch.equal(weight, load_file(whole / "model.safetensors")[name]) for name, weight in weights.items())
 
 
-def test_another_recipe_in_the_same_place_is_refused(whole, script, recipe, tmp_path):
+def test_another_recipe_in_the_same_directory_is_refused(whole, script, recipe, tmp_path):
     other = tmp_path / "other.yaml"
     other.write_text(recipe.read_text(encoding="utf-8").replace("d_model: 16", "d_model: 32"), encoding="utf-8")
     with pytest.raises(SystemExit, match=r"has a run with model\.d_model=16, not 32"):

@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The translation script in pipes, on terminals of other encodings, beside itself, killed, and with wrong options."""
+"""The translation script in pipes, on terminals of other encodings, run twice, killed, and with wrong options."""
 
 import gzip
 import os
@@ -32,7 +32,7 @@ def translate(repository, checkpoint, monkeypatch):
 
 @pytest.fixture
 def never_loads(monkeypatch):
-    """Makes loading a model an error: what is wrong is to be found before."""
+    """Makes loading a model an error: mistakes must be found before."""
 
     def fail(*_, **__):
         raise AssertionError("the model was loaded")
@@ -62,7 +62,7 @@ def test_what_comes_through_a_pipe_leaves_through_one(repository, checkpoint, tm
     content = "\ufeffA b! C!\r\n\r\n  D!\n".encode()
     (tmp_path / "in.txt").write_bytes(content)
     assert translate(tmp_path / "in.txt", "--output", tmp_path / "out.txt") == 0
-    # A terminal that knows ASCII alone is none of its business.
+    # An ASCII terminal has no influence.
     process = started(repository, checkpoint, name, environment={"PYTHONIOENCODING": "ascii"})
     output, errors = process.communicate(content)
     assert (process.returncode, output) == (0, (tmp_path / "out.txt").read_bytes()), errors
@@ -106,7 +106,7 @@ def test_a_device_that_is_not_there_is_named(tmp_path, translate, never_loads, c
 
 @pytest.mark.parametrize("option", ["--beams", "--batch-size"])
 @pytest.mark.parametrize("value", ["0", "-1", "x", "1.5", ""])
-def test_numbers_that_are_none_are_refused(tmp_path, repository, monkeypatch, capsys, option, value) -> None:
+def test_invalid_numbers_are_refused(tmp_path, repository, monkeypatch, capsys, option, value) -> None:
     with pytest.raises(SystemExit):
         run_command("translate", tmp_path / "in.txt", f"{option}={value}")
     assert f"argument {option}: '{value}' is not a whole number above 0" in capsys.readouterr().err
@@ -120,7 +120,7 @@ def test_unknown_files_are_refused_before_the_model_is_loaded(tmp_path, translat
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
-def test_a_format_that_is_named_is_believed(tmp_path, translate, capsys) -> None:
+def test_a_named_format_is_used(tmp_path, translate, capsys) -> None:
     (tmp_path / "notes.tex").write_text("A b!\n")
     assert translate(tmp_path / "notes.tex", "--format", "text") == 0
     assert capsys.readouterr().out.startswith("A b!\n")
@@ -175,7 +175,7 @@ def test_skipped_text_is_counted(tmp_path, translate, capsys) -> None:
     assert "skipped: the text in 1 <textarea>" in errors
 
 
-def test_lines_are_joined_where_that_is_wanted(tmp_path, translate, capsys) -> None:
+def test_lines_are_joined_on_request(tmp_path, translate, capsys) -> None:
     (tmp_path / "a.txt").write_text("A b\nC d!\n\n- E\n  f!\n")
     assert translate(tmp_path / "a.txt", "--join-lines") == 0
     lines = capsys.readouterr().out.splitlines()

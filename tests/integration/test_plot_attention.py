@@ -80,7 +80,7 @@ def test_plot_attention_shows_recurrent_models_and_refuses_those_without_attenti
     assert "this rnn_nmt model returns no attention weights (attention='none')" in capsys.readouterr().err
 
 
-def test_plot_attention_refuses_sentences_that_end_before_they_begin(repository, monkeypatch, capsys) -> None:
+def test_plot_attention_refuses_sentences_that_end_before_they_start(repository, monkeypatch, capsys) -> None:
     with pytest.raises(SystemExit):
         run_command("plot", "--sentences", "5-3")
     assert "'5-3' ends before it starts" in capsys.readouterr().err
