@@ -131,6 +131,6 @@ def test_options_of_the_contrastive_evaluation_are_checked_first(
 def test_outputs_of_the_measured_selection_are_checked_first(repository, tmp_path, monkeypatch, capsys) -> None:
     pytest.importorskip("matplotlib")
     assert run_command("selection", "no-model", "no-documents", "--plot", tmp_path / "a.xyz") == 1
-    assert "a.xyz has none of the endings of a figure" in capsys.readouterr().err
+    assert "a.xyz does not have an ending of a figure" in capsys.readouterr().err
     assert run_command("selection", "no-model", "no-documents", "--output", tmp_path) == 1
     assert "is a folder" in capsys.readouterr().err

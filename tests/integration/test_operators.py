@@ -163,7 +163,7 @@ def test_kept_translations_are_counted(tmp_path, translate, capsys) -> None:
     assert written[:2] == ["doc_id\tsource\ttarget", "x\tA b!\tby hand"]
     assert written[2].startswith("x\tC!\t")
     assert translate(tmp_path / "a.tsv", "--output", tmp_path / "out.tsv", "--retranslate") == 0
-    assert "kept" not in capsys.readouterr().err
+    assert "existing translations kept" not in capsys.readouterr().err
     assert "by hand" not in (tmp_path / "out.tsv").read_text()
 
 

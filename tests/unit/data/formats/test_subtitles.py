@@ -138,7 +138,7 @@ def test_windows_line_ends_and_byte_order_mark(film) -> None:
         ("1\n00:00:01,000 --> 00:00:02,000\n\n", r"film.srt: empty corpus"),
         (
             "1\n00:00:01,000 --> 00:00:02,000\nOn\n\n2\n00:00:03,000 --<d>> 00:00:04,000\n",
-            r"film.srt:2: tags inside of",
+            r"film.srt:2: nested tags",
         ),
         ("1\n00:00:01,000 --> 00:00:02,000\nA <i<i>> word\n", r"film.srt:2: nested tags: A <i<i>> word"),
     ],
