@@ -5,7 +5,7 @@
 Core: queries, keys, values and relevance vectors are given. Layer: one encoder self-attention with its projections,
 sentence encoder included, without layer norm and residual. Selection: the search for sentences alone. Every module is
 in evaluation mode (no dropout, and Big Bird draws no random blocks). Names that end in -compiled are the same with
-`hier_nmt.kernels.compiled`.
+`hier_nmt.kernels.cpu.compiled`.
 
 Dimensions: B batch (1), S tokens, N sentences, H heads, E head width, D model width, L tokens of a sentence.
 """
@@ -32,13 +32,13 @@ from hier_nmt.attention.conditional_attention import SentenceContextAttention
 from hier_nmt.attention.multi_head_attention import DocumentAttention
 from hier_nmt.attention.sentence_encoder import SentenceEncoder
 from hier_nmt.configuration.configuration_hier_nmt import HierNMTConfig
-from hier_nmt.kernels.compiled import compiler, use_compiled_attention
+from hier_nmt.kernels.cpu.compiled import compiler, use_compiled_attention
 from hier_nmt.models.hier_nmt.transformer_layers import ENCODER_SELF_ATTENTION_CLASSES
-from hier_nmt.ops.backends import register_compiled_backend
-from hier_nmt.ops.block_plan import index_sentences
+from hier_nmt.ops.backends import unregister_backend
 from hier_nmt.ops.document_structure import Sentences
 from hier_nmt.ops.selected_attention import attend_selected_sentences
 from hier_nmt.ops.sentence_selection import select_by_relevance
+from hier_nmt.ops.sentence_spans import SentenceSpans
 from hier_nmt.ops.sentence_tree import traverse_tree
 
 D_MODEL, NUM_HEADS = 512, 8
@@ -242,7 +242,7 @@ class SelectingLayer(nn.Module):
         self.sentences = Sentences.from_ids(numbers_of_sentences(lengths))
         numbers = self.sentences.sentence_ids
         # As in a model, where it is made once for all layers.
-        self.plan = SelectionPlan(numbers, numbers, spans=index_sentences(numbers))
+        self.plan = SelectionPlan(numbers, numbers, SentenceSpans(numbers))
         self.sentence_encoder = SentenceEncoder(config)
         self.attention = ENCODER_SELF_ATTENTION_CLASSES[attention](config, NUM_HEADS, HEAD_DIM, 0)
 
@@ -377,7 +377,7 @@ def run_in_form(is_compiled: bool, run: Callable[[], torch.Tensor]) -> torch.Ten
     if is_compiled:
         use_compiled_attention()
     else:
-        register_compiled_backend(None)
+        unregister_backend("compiled")
     return run()
 
 

@@ -17,7 +17,7 @@ for cache in ("HF_DATASETS_CACHE", "HF_HUB_CACHE", "HF_MODULES_CACHE", "TRANSFOR
 for switch in ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "HF_EVALUATE_OFFLINE"):
     os.environ[switch] = "1"
 os.environ["HIER_NMT_CACHE"] = str(Path(CACHE_DIRECTORY) / "hier_nmt")
-os.environ.pop("HIER_NMT_COMPILED_ATTENTION", None)
+os.environ["HIER_NMT_COMPILED_ATTENTION"] = "0"
 os.environ["CUDA_VISIBLE_DEVICES"] = ""
 # The kernels for GPUs run in Triton's interpreter.
 os.environ["TRITON_INTERPRET"] = "1"

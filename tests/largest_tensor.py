@@ -9,7 +9,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from hier_nmt.ops.buffer_pool import release_thread_buffers
+from hier_nmt.kernels.torch_cpu.buffer_pool import release_thread_buffers
 
 BYTES_OF_A_NUMBER = 4
 

@@ -5,18 +5,16 @@
 Importing the package registers the models with the Auto classes and the pipelines with `transformers.pipeline`.
 """
 
-import os
 from importlib.metadata import PackageNotFoundError, version
 
 from transformers import AutoConfig, AutoModel, AutoModelForSeq2SeqLM
 
 from .configuration import HANConfig, HierNMTConfig, RNNNMTConfig
 from .configuration.hub_config import register_code_writer
-from .kernels import load_triton_attention
+from .kernels import register_backends
 from .models.han.modeling_han import HANForConditionalGeneration, HANModel
 from .models.hier_nmt.modeling_hier_nmt import HierNMTForConditionalGeneration, HierNMTModel
 from .models.rnn.modeling_rnn_nmt import RNNNMTForConditionalGeneration, RNNNMTModel
-from .ops.backends import register_triton_attention
 from .publishing.exported_code import write_code
 from .translation.pipeline_document_translation import DocumentTranslationPipeline, register_pipelines
 
@@ -36,12 +34,7 @@ AutoModel.register(HANConfig, HANModel, exist_ok=True)
 AutoModelForSeq2SeqLM.register(HANConfig, HANForConditionalGeneration, exist_ok=True)
 register_pipelines()
 register_code_writer(write_code)
-register_triton_attention(load_triton_attention)
-
-if os.environ.get("HIER_NMT_COMPILED_ATTENTION", "0") not in ("", "0"):
-    from .kernels.compiled import use_compiled_attention
-
-    use_compiled_attention()
+register_backends()
 
 __all__ = [
     "DocumentTranslationPipeline",

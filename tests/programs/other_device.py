@@ -13,7 +13,7 @@ from pretended_device import NAME, PretendedDevice
 from tiny_models import BOS, CONDITIONAL, EOS, HIERARCHICAL, PAD, PAR, SEP, UNK, source_inputs, window_inputs
 from transformers import PreTrainedModel
 
-from hier_nmt.ops import processor
+from hier_nmt.kernels.torch_cpu import processor
 from hier_nmt.ops.selected_attention import attend_selected_sentences
 
 # A document of as many tokens as `attention_kernel="auto"` groups, and one that is read densely.

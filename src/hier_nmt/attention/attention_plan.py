@@ -6,7 +6,7 @@ Dimensions: B batch, S source tokens, Q query length, K key length, D model widt
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -15,13 +15,8 @@ from transformers.masking_utils import create_bidirectional_mask, create_causal_
 
 from ..configuration.configuration_hier_nmt import HierNMTConfig
 from ..configuration.library_internals import configured_attention, named_cache
-from ..ops.block_plan import SentenceSpans, index_sentences
 from ..ops.document_structure import DocumentStructure
-from ..ops.gathered_attention import SortedKeys, sort_keys
-from ..ops.selected_attention import is_grouped
-
-# Queries that gather what they read; more of them are grouped by sentence, which reads a sentence once for many.
-MAX_GATHERING_QUERIES = 8
+from ..ops.sentence_spans import SentenceSpans
 
 
 @dataclass(frozen=True)
@@ -87,37 +82,26 @@ class SelectionPlan:
         key_sentence_ids: ids of the sentences of the keys [B, K or more], 0 on padding.
         query_sentence_ids: ids of the sentences of the queries [B, Q].
         query_positions: index [Q] of each query among the keys, in causal attention.
-        spans: where the tokens of the keys' sentences are, if queries are to be grouped by sentence.
-        sorted_keys: the keys by sentence, if queries are so few that each gathers what it reads.
+        spans: where the tokens of the keys' sentences are, found when they are first asked for.
         own_sentence_ids: ids [B, Q] of sentences that are read whether they are selected or not.
     """
 
     key_sentence_ids: torch.Tensor
     query_sentence_ids: torch.Tensor
+    spans: SentenceSpans
     query_positions: torch.Tensor | None = None
-    spans: SentenceSpans | None = None
-    sorted_keys: SortedKeys | None = None
     own_sentence_ids: torch.Tensor | None = None
 
     @classmethod
-    def from_inputs(cls, inputs: AttentionInputs, num_choices: int) -> "SelectionPlan":
-        """The plan of a slot whose queries read so many sentences each; ValueError as in `visible_sentence_ids`."""
-        key_sentence_ids = visible_sentence_ids(inputs)
-        plan = cls(key_sentence_ids, inputs.queries.sentence_ids, inputs.query_positions())
-        if not is_grouped(inputs.config.attention_kernel, key_sentence_ids.shape[1]):
-            return plan
-        # The Triton form itself says that it cannot run on a processor.
-        is_misplaced = inputs.config.attention_kernel == "triton" and key_sentence_ids.device.type == "cpu"
-        if plan.query_sentence_ids.shape[1] <= MAX_GATHERING_QUERIES and not is_misplaced:
-            keys = kept_with_cache(inputs.source_cache, 0, "sorted keys", lambda: sort_keys(key_sentence_ids))
-            if keys.are_few(plan.query_sentence_ids.shape[1], num_choices):
-                return replace(plan, sorted_keys=keys)
-        spans = kept_with_cache(inputs.source_cache, 0, "spans", lambda: index_sentences(key_sentence_ids))
-        return replace(plan, spans=spans)
+    def from_inputs(cls, inputs: AttentionInputs) -> "SelectionPlan":
+        """The plan of a slot; ValueError as in `visible_sentence_ids`."""
+        ids = visible_sentence_ids(inputs)
+        spans = kept_with_cache(inputs.source_cache, 0, "spans", lambda: SentenceSpans(ids))
+        return cls(ids, inputs.queries.sentence_ids, spans, inputs.query_positions())
 
 
 def visible_sentence_ids(inputs: AttentionInputs) -> torch.Tensor:
-    """Numbers of the sentences of the keys [B, K or more], 0 where the mask hides them.
+    """Ids of the sentences of the keys [B, K or more], 0 where the mask hides them.
 
     Raises:
         ValueError: the sentences of the keys are not known, or the mask is not one of keys alone.

@@ -16,7 +16,6 @@ from transformers.utils import logging
 
 from ..configuration.configuration_hier_nmt import HierNMTConfig
 from ..ops.document_structure import CompletedSentences, Sentences
-from ..ops.linear import Linear
 from ..ops.numerics import full_precision
 from ..ops.sentence_selection import select_by_relevance
 from ..ops.sentence_tree import build_sentence_tree, path_summed_keys, traverse_tree
@@ -51,14 +50,13 @@ class ConditionalAttention(MultiHeadAttention):
 
     def __init__(self, config: HierNMTConfig, num_heads: int, head_dim: int, layer_idx: int, is_causal: bool = False):
         super().__init__(config, num_heads, head_dim, layer_idx, is_causal)
-        self.sentence_q_proj = Linear(config.d_model, num_heads * head_dim, bias=False)
-        self.sentence_k_proj = Linear(config.d_model, num_heads * head_dim, bias=False)
+        self.sentence_q_proj = nn.Linear(config.d_model, num_heads * head_dim, bias=False)
+        self.sentence_k_proj = nn.Linear(config.d_model, num_heads * head_dim, bias=False)
 
     @classmethod
     def plan(cls, inputs: AttentionInputs) -> SelectionPlan:
         """The sentences of queries and keys."""
-        own = int(cls.slot == "decoder")
-        return SelectionPlan.from_inputs(inputs, inputs.config.selected_sentences(cls.slot) + own)
+        return SelectionPlan.from_inputs(inputs)
 
     def sentence_keys(self, sentence_states: Any, sentence_mask: Any) -> SentenceKeys:
         """The keys to compare queries with, from the encodings [B, N, D] of the sentences that the mask [B, N] has."""
@@ -176,7 +174,7 @@ class CausalConditionalAttention(ConditionalAttention):
 
     @classmethod
     def plan(cls, inputs: AttentionInputs) -> GrowingSelectionPlan:
-        """The sentences of queries and keys, and which of them are complete; ValueError if their numbers fall."""
+        """The sentences of queries and keys, and which of them are complete; ValueError if their ids fall."""
         plan = super().plan(inputs)
         check_rising(plan.key_sentence_ids)
         complete = None
@@ -314,10 +312,10 @@ class SentenceContextAttention(nn.Module):
         self.config = config
         self.num_heads, self.head_dim = num_heads, head_dim
         self.dropout = config.attention_dropout
-        self.q_proj = Linear(config.d_model, num_heads * head_dim)
-        self.k_proj = Linear(config.d_model, num_heads * head_dim)
-        self.v_proj = Linear(config.d_model, num_heads * head_dim)
-        self.out_proj = Linear(num_heads * head_dim, config.d_model, bias=output_bias)
+        self.q_proj = nn.Linear(config.d_model, num_heads * head_dim)
+        self.k_proj = nn.Linear(config.d_model, num_heads * head_dim)
+        self.v_proj = nn.Linear(config.d_model, num_heads * head_dim)
+        self.out_proj = nn.Linear(num_heads * head_dim, config.d_model, bias=output_bias)
 
     def sentence_keys(self, sentence_states: torch.Tensor, sentence_mask: torch.Tensor) -> Any:
         """Keys and values [B, H, N, E] of the encodings [B, N, D], and the mask [B, 1, 1, N]."""

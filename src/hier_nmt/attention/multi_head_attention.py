@@ -15,8 +15,6 @@ from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 from ..configuration.configuration_hier_nmt import HierNMTConfig
 from ..configuration.library_internals import configured_attention
-from ..ops.gathered_attention import gathered_attention
-from ..ops.linear import Linear
 from ..ops.selected_attention import attend_selected_sentences, attend_selected_sentences_reference, is_grouped
 from .attention_plan import UNKNOWN_SENTENCES, AttentionInputs, SelectionPlan, dense_mask, sentence_mask
 
@@ -78,10 +76,10 @@ class MultiHeadAttention(nn.Module):
         self.dropout = config.attention_dropout
         self.layer_idx = layer_idx
         self.is_causal = is_causal
-        self.q_proj = Linear(config.d_model, num_heads * head_dim)
-        self.k_proj = Linear(config.d_model, num_heads * head_dim)
-        self.v_proj = Linear(config.d_model, num_heads * head_dim)
-        self.out_proj = Linear(num_heads * head_dim, config.d_model)
+        self.q_proj = nn.Linear(config.d_model, num_heads * head_dim)
+        self.k_proj = nn.Linear(config.d_model, num_heads * head_dim)
+        self.v_proj = nn.Linear(config.d_model, num_heads * head_dim)
+        self.out_proj = nn.Linear(num_heads * head_dim, config.d_model)
 
     @classmethod
     def plan(cls, inputs: AttentionInputs) -> Any:
@@ -141,10 +139,10 @@ class MultiHeadAttention(nn.Module):
         # Transformers takes what is not asked for in the call from the configuration.
         if self.config.output_attentions if output_attentions is None else output_attentions:
             output, weights = attend_selected_sentences_reference(*states, key_sentence_ids, *chosen, **options)
-        elif plan.sorted_keys is not None:
-            output = gathered_attention(*states, plan.sorted_keys, *chosen, **options)
         else:
-            options |= {"kernel": self.config.attention_kernel, "spans": plan.spans}
+            # There may be fewer keys than ids.
+            spans = plan.spans if plan.spans.key_sentence_ids.shape == key_sentence_ids.shape else None
+            options |= {"kernel": self.config.attention_kernel, "spans": spans}
             output = attend_selected_sentences(*states, key_sentence_ids, *chosen, **options)
         return self.out_proj(output.transpose(1, 2).flatten(2)), weights
 
@@ -197,7 +195,7 @@ class SentenceAttention(MultiHeadAttention):
             query_ids = query_ids.clamp_min(1).minimum(key_ids.max(-1, keepdim=True).values)
         mask = inputs.attention_mask
         if (mask is None or mask.ndim == 2) and is_grouped(inputs.config.attention_kernel, key_ids.shape[1]):
-            return replace(SelectionPlan.from_inputs(inputs, 1), own_sentence_ids=query_ids)
+            return replace(SelectionPlan.from_inputs(inputs), own_sentence_ids=query_ids)
         return sentence_mask(inputs, query_ids, key_ids)
 
     def forward(self, hidden_states: torch.Tensor, plan: Any, *args: Any, **kwargs: Any) -> tuple[Any, ...]:

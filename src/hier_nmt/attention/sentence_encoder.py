@@ -11,7 +11,6 @@ from torch.nn import functional
 
 from ..configuration.configuration_hier_nmt import HierNMTConfig
 from ..ops.document_structure import Sentences
-from ..ops.linear import Linear
 
 
 def source2token(
@@ -94,9 +93,9 @@ class SentenceEncoder(nn.Module):
         super().__init__()
         num_heads = config.sentence_encoder_heads
         self.query = nn.Parameter(torch.empty(num_heads, config.d_model // num_heads))
-        self.k_proj = Linear(config.d_model, config.d_model, bias=False)
-        self.v_proj = Linear(config.d_model, config.d_model, bias=False)
-        self.out_proj = Linear(config.d_model, config.d_model, bias=False)
+        self.k_proj = nn.Linear(config.d_model, config.d_model, bias=False)
+        self.v_proj = nn.Linear(config.d_model, config.d_model, bias=False)
+        self.out_proj = nn.Linear(config.d_model, config.d_model, bias=False)
 
     @classmethod
     def units(cls, config: HierNMTConfig, sentence_ids: torch.Tensor) -> Sentences:

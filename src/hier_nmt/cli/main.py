@@ -40,6 +40,7 @@ COMMANDS: dict[str, Command | dict[str, Command]] = {
     "selection": Command("measure_selection", "measure how often the deciding sentence is selected"),
     "push": Command("push", "upload a checkpoint with its code to the Hub"),
     "export": Command("export", "export a model to ONNX"),
+    "compile": Command("compile_kernels", "compile attention for this machine's processor"),
     "card": Command("card", "write the model card of a checkpoint"),
 }
 

@@ -218,8 +218,8 @@ def continue_windows(
     if not vocabulary.has_separators and any(window.first for window in windows):
         # Models that count positions from the left edge would count left padding of a prefix.
         batch_size = 1
-    separator_ids = vocabulary.target_separators
-    generator = BatchedGenerator(model, vocabulary.pad_token_ids, separator_ids, batch_size, None, generate_kwargs)
+    separators = vocabulary.separators
+    generator = BatchedGenerator(model, vocabulary.pad_token_ids, separators, batch_size, None, generate_kwargs)
     requests = [
         Request(list(window.source_ids), list(window.target_ids[: window.first]), 2 * len(window.source_ids) + 10)
         for window in windows

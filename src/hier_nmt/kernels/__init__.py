@@ -1,20 +1,41 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Optional compiled code that computes the same as `hier_nmt.models`, faster."""
+"""Optional speed: backends that compute what the operations do, faster.
 
+`torch_cpu` is plain PyTorch and always used, `cpu` is C++ where it has been compiled, `triton` is asked for by name.
+"""
+
+import os
 from collections.abc import Callable
 
 import torch
 
+from ..ops.backends import register_backend, register_triton_attention
+from .cpu.compiled import is_compiled, use_compiled_attention
+from .torch_cpu import BACKEND
+
+
+def register_backends() -> None:
+    """Registers what the package has; called when it is imported.
+
+    C++ is used if it has been compiled before (`hier-nmt compile`), or if the environment variable
+    HIER_NMT_COMPILED_ATTENTION is 1, which compiles it now if need be; 0 leaves it out.
+    """
+    register_backend(BACKEND)
+    register_triton_attention(load_triton_attention)
+    choice = os.environ.get("HIER_NMT_COMPILED_ATTENTION")
+    if is_compiled() if choice is None else choice not in ("", "0"):
+        use_compiled_attention()
+
 
 def load_triton_attention() -> Callable[..., torch.Tensor]:
-    """`GroupedAttention.apply` in Triton, for `attention_kernel="triton"`.
+    """`selected_attention.attend_sentences` in Triton, for `attention_kernel="triton"`.
 
     Raises:
         ImportError: Triton is not installed.
     """
     try:
-        from .triton_attention import TritonAttention
+        from .triton.triton_attention import attend_sentences
     except ImportError as error:
         raise ImportError(f"attention_kernel='triton' needs Triton: pip install triton ({error}).") from error
-    return TritonAttention.apply
+    return attend_sentences

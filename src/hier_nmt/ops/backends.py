@@ -1,61 +1,76 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The place where a compiled form of grouped attention is put in, by those who have one.
+"""The registry of faster implementations of the operations in this folder.
 
-Models from the Hub run without. The package's `kernels` have one for the processor, and one in Triton for GPUs.
+Models from the Hub run without. The package's `kernels` register theirs when it is imported.
+
+Dimensions: B batch, H heads, Q queries, K keys, N sentences, E head width, C sentences read per query, t selected.
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 
 
-class CompiledBackend(NamedTuple):
-    """Functions that compute what others of this package do, faster.
+class Backend(NamedTuple):
+    """Functions that compute what plain ones of this folder do, faster.
 
     Attributes:
-        is_usable: whether the others can take queries [B, H, Q, E] like these.
-        attend: `GroupedAttention.apply`.
-        search_all: `sentence_search.search_all`.
+        name: of the backend.
+        is_usable: whether the others can take queries [B, H, Q, E] like these, on their device and in their type.
+        min_keys: "auto" attends to fewer keys K with the dense form; None: where the plain functions do too.
+        attend: `selected_attention.attend_sentences`.
+        search_all: `sentence_selection.search_all`.
         search_tree: `sentence_tree.search_tree`.
-        relevance: scores [B, H, Q, C] of `relevance_of_selected`, without gradients.
-        relevance_gradients: gradients of query and key from query, key, indices and the gradient of those scores.
+        relevance: `sentence_selection.relevance_of_selected`, which takes scores that are known already as `known`.
     """
 
+    name: str
     is_usable: Callable[[torch.Tensor], bool]
+    min_keys: int | None
     attend: Callable[..., torch.Tensor]
     search_all: Callable[..., tuple[torch.Tensor, torch.Tensor]]
     search_tree: Callable[..., tuple[torch.Tensor, torch.Tensor]]
     relevance: Callable[..., torch.Tensor]
-    relevance_gradients: Callable[..., tuple[torch.Tensor, torch.Tensor]]
 
 
-_installed: dict[str, Any] = {}
+_backends: list[Backend] = []
+_triton: list[Callable[[], Callable[..., torch.Tensor]]] = []
 
 
-def register_compiled_backend(form: CompiledBackend | None) -> None:
-    """Has the compiled form used from now on wherever it is usable; None takes it away."""
-    _installed["form"] = form
+def register_backend(backend: Backend) -> None:
+    """Puts a backend before those that are registered; one of the same name is replaced."""
+    unregister_backend(backend.name)
+    _backends.insert(0, backend)
+
+
+def unregister_backend(name: str) -> None:
+    """Removes the backend of this name if there is one."""
+    _backends[:] = [backend for backend in _backends if backend.name != name]
+
+
+def backend_for(query: torch.Tensor) -> Backend | None:
+    """The first backend that can take the query [B, H, Q, E]; None: the plain functions compute.
+
+    Code that is compiled or recorded takes these.
+    """
+    if torch.compiler.is_compiling() or torch.jit.is_tracing():  # type: ignore[attr-defined]
+        return None
+    return next((backend for backend in _backends if backend.is_usable(query)), None)
 
 
 def register_triton_attention(load: Callable[[], Callable[..., torch.Tensor]]) -> None:
-    """Has `attention_kernel="triton"` computed by what `load` gives: `GroupedAttention.apply` in Triton."""
-    _installed["triton"] = load
+    """Has `attention_kernel="triton"` computed by what `load` gives: `attend_sentences` in Triton."""
+    _triton[:] = [load]
 
 
 def triton_attention() -> Callable[..., torch.Tensor]:
-    """`GroupedAttention.apply` in Triton.
+    """`attend_sentences` in Triton.
 
     Raises:
         ImportError: the package hier_nmt has not been imported, or Triton is not installed.
     """
-    if "triton" not in _installed:
+    if not _triton:
         raise ImportError("attention_kernel='triton' is in the package hier_nmt, which must be imported before.")
-    return _installed["triton"]()
-
-
-def compiled_backend(query: torch.Tensor) -> CompiledBackend | None:
-    """The compiled form, if there is one that can take the query [B, H, Q, E]."""
-    form = _installed.get("form")
-    return form if form is not None and form.is_usable(query) else None
+    return _triton[0]()

@@ -18,7 +18,7 @@ from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
 from .big_bird_pattern import BigBirdPlan
-from .processor import chunk_size
+from .numerics import chunk_size
 from .selected_attention import UNREAD
 
 # Numbers in the largest temporary of a step.

@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""In which type scores are computed."""
+"""In which type scores are computed, and how much is computed at a time."""
 
 import functools
 from collections.abc import Callable
@@ -10,6 +10,18 @@ import torch
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
+
+
+# Most elements, such as logits, of a chunk on a device.
+MOST_OF_DEVICE = 2**24
+
+
+def chunk_size(on_processor: int, device: torch.device) -> int:
+    """Elements of a chunk that is computed at a time, where it is so many on a processor, whose cache is to hold them.
+
+    A device takes more, because each operation costs a launch there, however little it does.
+    """
+    return on_processor if device.type == "cpu" else min(64 * on_processor, MOST_OF_DEVICE)
 
 
 def full_precision(states: torch.Tensor) -> torch.Tensor:

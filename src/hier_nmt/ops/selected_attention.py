@@ -1,22 +1,30 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Attention to the tokens of selected sentences: the dense reference, and the choice between it and the fast forms.
+"""Attention to the tokens of selected sentences: the dense reference, the form of linear cost, the choice of a form.
 
-Dimensions: B batch, H heads, Q queries, K keys, E head width, t selected sentences, N sentences.
+Dimensions: B batch, H heads, Q queries, K keys, E head width, t selected sentences, N sentences, C sentences read per
+query (the own one included), W tokens of the longest of them.
 """
+
+from functools import partial
+from typing import Any
 
 import torch
 from torch.nn import functional
+from torch.utils.checkpoint import checkpoint
 
 from ..configuration.configuration_choices import ATTENTION_KERNELS
-from .backends import compiled_backend
-from .block_plan import SentenceSpans, index_sentences
-from .grouped_attention import grouped_attention
-from .numerics import full_precision, outside_autocast
+from .backends import Backend, backend_for, triton_attention
+from .numerics import chunk_size, full_precision, outside_autocast
+from .sentence_spans import SentenceSpans
 
-# Grouping begins to pay between 400 and 600 keys (sentences of 25 tokens, two CPU cores).
+# "auto" attends to fewer keys with the dense form, which is faster there (sentences of 25 tokens, two CPU cores).
 MIN_GROUPED_KEYS = 448
-# Added to the logits of what is not read. Finite, because the sum of products with zeros is to stay a number.
+# Elements of keys that are gathered at a time.
+GATHERED_AT_ONCE = 2**22
+# So few queries, as in a decoding step, gather their own keys, if those are not too many in all.
+MAX_GATHERING_QUERIES, MAX_GATHERED_KEYS = 8, 2**15
+# Added to the logits of what is not read. Finite, because the sum of products with zeros must be finite too.
 UNREAD = -1e30
 
 
@@ -56,7 +64,7 @@ def attend_selected_sentences(
         kernel: `reference` (dense, holds Q x K), `grouped` (linear in the number of selected tokens), `triton` (the
             same on a GPU, experimental) or `auto`: the dense form for short documents, where it is faster, else
             `grouped`. Code compiled by `torch.compile` takes the dense form whatever the kernel.
-        spans: `index_sentences(key_sentence_ids)` if the caller has it.
+        spans: of `key_sentence_ids`, if the caller has them.
 
     Raises:
         ValueError: the kernel is unknown, or the query is on the processor and the kernel `triton`, or shapes differ
@@ -73,35 +81,128 @@ def attend_selected_sentences(
     sentence_scores = full_precision(sentence_scores)
     if key.shape[2] == 0 or (sentence_indices.shape[-1] == 0 and own_sentence_ids is None):
         return query.masked_fill(query.new_ones((), dtype=torch.bool), 0.0)
-    if not is_grouped(kernel, key.shape[2], query):
+    backend = backend_for(query)
+    if not is_grouped(kernel, key.shape[2], backend):
         return attend_selected_sentences_reference(
             query, key, value, key_sentence_ids, sentence_indices, sentence_scores,
             own_sentence_ids=own_sentence_ids, query_positions=query_positions, scaling=scaling, dropout=dropout,
             with_weights=False,
         )[0]  # fmt: skip
-    return grouped_attention(
-        query, key, value, spans or index_sentences(key_sentence_ids), sentence_indices, sentence_scores,
-        own_sentence_ids=own_sentence_ids, query_positions=query_positions, scaling=scaling, dropout=dropout,
-        with_triton=kernel == "triton",
-    )  # fmt: skip
+    spans = spans or SentenceSpans(key_sentence_ids)
+    sentence_ids, scores = read_sentences(sentence_indices, sentence_scores, own_sentence_ids)
+    attend = attend_sentences
+    if kernel == "triton":
+        attend = triton_attention()
+    elif backend is not None and not gathers_few(query, spans, sentence_ids):
+        attend = backend.attend
+    return attend(query, key, value, scores, sentence_ids, spans, query_positions, scaling, dropout)
 
 
-def is_grouped(kernel: str, num_keys: int, query: torch.Tensor | None = None) -> bool:
-    """Whether `attend_selected_sentences` groups queries by sentence, with this kernel and K keys.
-
-    For a query [B, H, Q, E] that a compiled form can take, "auto" groups whatever the length.
+def is_grouped(kernel: str, num_keys: int, backend: Backend | None = None) -> bool:
+    """Whether `attend_selected_sentences` touches only what is read, with this kernel, K keys and backend.
 
     Raises:
         ValueError: the kernel is unknown.
     """
     if kernel not in ATTENTION_KERNELS:
         raise ValueError(f"kernel={kernel!r} is unknown; choose one of {', '.join(ATTENTION_KERNELS)}.")
-    # What is grouped depends on what is selected, which compiled code may not.
+    # What is read depends on what is selected, which a compiled graph cannot.
     if torch.compiler.is_compiling() or kernel == "reference":
         return False
-    if kernel in ("grouped", "triton") or num_keys >= MIN_GROUPED_KEYS:
-        return True
-    return query is not None and compiled_backend(query) is not None
+    fewest = MIN_GROUPED_KEYS if backend is None or backend.min_keys is None else backend.min_keys
+    return kernel in ("grouped", "triton") or num_keys >= fewest
+
+
+def gathers_few(query: torch.Tensor, spans: SentenceSpans, sentence_ids: torch.Tensor) -> bool:
+    """Whether the queries are so few that each gathers what it reads faster than any backend groups them."""
+    if query.shape[2] > MAX_GATHERING_QUERIES:
+        return False
+    return len(query) * query.shape[2] * sentence_ids.shape[-1] * spans.longest <= MAX_GATHERED_KEYS
+
+
+def read_sentences(
+    sentence_indices: torch.Tensor, sentence_scores: torch.Tensor, own_sentence_ids: torch.Tensor | None
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Ids [B, H, Q, C] of the sentences that are read, 0 for none, and their added scores [B, H, Q, C].
+
+    Args:
+        sentence_indices, sentence_scores, own_sentence_ids: as in `attend_selected_sentences`.
+    """
+    is_selected = sentence_scores != -torch.inf
+    sentence_ids = (sentence_indices + 1).masked_fill(~is_selected, 0)
+    scores = sentence_scores.masked_fill(~is_selected, 0.0)
+    if own_sentence_ids is None:
+        return sentence_ids, scores
+    own = own_sentence_ids[:, None, :, None].expand(*sentence_ids.shape[:-1], 1)
+    own = own.masked_fill((sentence_ids == own).any(-1, keepdim=True), 0)
+    return torch.cat([sentence_ids, own], dim=-1), functional.pad(scores, (0, 1))
+
+
+def attend_sentences(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    scores: torch.Tensor,
+    sentence_ids: torch.Tensor,
+    spans: SentenceSpans,
+    query_positions: torch.Tensor | None,
+    scaling: float,
+    dropout: float = 0.0,
+) -> torch.Tensor:
+    """Output [B, H, Q, E] of queries that read the sentences with these ids, in time linear in B H Q C W.
+
+    Some queries at a time gather the keys and values that they read. The backward pass gathers them again.
+
+    Args:
+        query: [B, H, Q, E].
+        key, value: [B, H, K, E].
+        scores: added to the logits of each sentence's tokens [B, H, Q, C].
+        sentence_ids: [B, H, Q, C]; 0, or a sentence without keys, is none.
+        spans: of the keys.
+        query_positions, scaling, dropout: as in `attend_selected_sentences`.
+    """
+    batch_size, num_heads, num_queries, width = query.shape
+    gathered = batch_size * num_heads * sentence_ids.shape[-1] * max(spans.longest, 1) * width
+    size = max(chunk_size(GATHERED_AT_ONCE, query.device) // gathered, 1)
+    attend: Any = partial(_attend_gathered, spans=spans, scaling=scaling, dropout=dropout)
+    if torch.is_grad_enabled() and num_queries > size:
+        attend = partial(checkpoint, attend, use_reentrant=False)
+    outputs = []
+    for start in range(0, num_queries, size):
+        some = slice(start, start + size)
+        positions = None if query_positions is None else query_positions[some]
+        outputs.append(attend(query[:, :, some], key, value, scores[:, :, some], sentence_ids[:, :, some], positions))
+    return torch.cat(outputs, dim=2)
+
+
+def _attend_gathered(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    scores: torch.Tensor,
+    sentence_ids: torch.Tensor,
+    query_positions: torch.Tensor | None,
+    *,
+    spans: SentenceSpans,
+    scaling: float,
+    dropout: float,
+) -> torch.Tensor:
+    """`attend_sentences` of all queries at once."""
+    indices, is_read = spans.tokens_of(sentence_ids.flatten(1))
+    indices, is_read = (found.view(*sentence_ids.shape, -1) for found in (indices, is_read))  # [B, H, Q, C, W]
+    if query_positions is not None:
+        is_read = is_read & (indices <= query_positions[:, None, None])
+    rows = torch.arange(len(key), device=key.device)[:, None, None, None, None]
+    heads = torch.arange(key.shape[1], device=key.device)[:, None, None, None]
+    keys, values = (states[rows, heads, indices].flatten(3, 4) for states in (key, value))  # [B, H, Q, C W, E]
+    logits = full_precision((query[..., None, :] @ keys.transpose(3, 4))[..., 0, :] * scaling)  # [B, H, Q, C W]
+    logits = logits + scores[..., None].expand(indices.shape).flatten(3)
+    is_read = is_read.flatten(3)
+    reads_nothing = ~is_read.any(-1, keepdim=True)
+    # Where nothing is read all is, for finite weights, and the output is zero in the end.
+    weights = logits.masked_fill(~is_read & ~reads_nothing, -torch.inf).softmax(-1).to(value.dtype)
+    output = (functional.dropout(weights, p=dropout)[..., None, :] @ values)[..., 0, :]
+    return output.masked_fill(reads_nothing, 0.0)
 
 
 @outside_autocast
@@ -124,7 +225,7 @@ def attend_selected_sentences_reference(
     # Compiled code may not look how many there are, and a device is not waited for.
     is_bounded = torch.compiler.is_compiling() or key.device.type != "cpu"
     num_columns = 1 + (key.shape[2] if is_bounded else int(key_sentence_ids.max()))
-    biases = biases_by_number(sentence_indices, sentence_scores, num_columns, own_sentence_ids)
+    biases = biases_by_sentence(sentence_indices, sentence_scores, num_columns, own_sentence_ids)
     # As a product with a matrix of ones and zeros, which is exact, the added score has a fast backward.
     membership = functional.one_hot(key_sentence_ids.long(), num_columns).to(biases.dtype)  # [B, K, 1 + N]
     of_head = membership.transpose(1, 2)[:, None].expand(-1, query.shape[1], -1, -1).flatten(0, 1)
@@ -147,13 +248,13 @@ def attend_selected_sentences_reference(
     return (functional.dropout(weights, p=dropout) @ value).masked_fill_(reads_nothing, 0.0), None
 
 
-def biases_by_number(
+def biases_by_sentence(
     sentence_indices: torch.Tensor,
     sentence_scores: torch.Tensor,
     num_columns: int,
     own_sentence_ids: torch.Tensor | None,
 ) -> torch.Tensor:
-    """What is added to the logits of each sentence's tokens [B, H, Q, 1 + N], by number; 0 is no sentence.
+    """What is added to the logits of each sentence's tokens [B, H, Q, 1 + N], by id; 0 is no sentence.
 
     Args:
         sentence_indices, sentence_scores, own_sentence_ids: as in `attend_selected_sentences`.
@@ -164,7 +265,7 @@ def biases_by_number(
         own = own_sentence_ids.masked_fill(own_sentence_ids >= num_columns, 0)
         biases.scatter_(-1, own[:, None, :, None].expand(*biases.shape[:-1], 1), 0.0)
     is_missing = (sentence_scores == -torch.inf) | (sentence_indices + 1 >= num_columns)
-    numbers = (sentence_indices + 1).masked_fill(is_missing, 0)
-    biases = biases.scatter_(-1, numbers, sentence_scores.masked_fill(is_missing, UNREAD))
+    ids = (sentence_indices + 1).masked_fill(is_missing, 0)
+    biases = biases.scatter_(-1, ids, sentence_scores.masked_fill(is_missing, UNREAD))
     biases[..., 0] = UNREAD
     return biases

@@ -2,26 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """The choice of the t sentences that matter to each token and head.
 
-Dimensions: B batch, N sentences, t sentences kept, H heads, Q queries, E head width.
+Dimensions: B batch, N sentences, t sentences kept, H heads, Q queries, E head width, C sentences scored per query.
 """
-
-import functools
-import warnings
 
 import torch
 from torch.nn import functional
 
-from .backends import compiled_backend
-from .block_plan import RowOrder, counts, narrowed
-from .numerics import full_precision, outside_autocast
-from .processor import chunk_size, runs_eagerly_on_processor
-from .sentence_search import search_all
+from .backends import backend_for
+from .numerics import chunk_size, full_precision, outside_autocast
 
-# Numbers of keys that are gathered at one time.
-NUMBERS_AT_ONCE = 2**22
-# One product with all keys takes less time than gathering those of such a share of the sentences. It
-# holds at most eight scores for each one that is asked for.
-DENSE_SHARE = 1 / 8
+# Scores, and elements of keys that are gathered, that are held at a time.
+SCORES_AT_ONCE = 2**22
 
 
 def keep_top_t(scores: torch.Tensor, t: int) -> torch.Tensor:
@@ -77,108 +68,67 @@ def select_top_sentences(scores: torch.Tensor, t: int) -> tuple[torch.Tensor, to
     return indices, scores.gather(-1, indices).masked_fill(~is_filled, -torch.inf)
 
 
-class SelectedRelevance(torch.autograd.Function):
-    """Relevance of the selected sentences alone, with a backward through nothing but them."""
-
-    @staticmethod
-    def forward(ctx, query, key, indices, scores):  # type: ignore[no-untyped-def]
-        """The known scores [B, H, Q, C] of the pairs that `indices` [B, H, Q, C] names."""
-        ctx.save_for_backward(query, key, indices.int())  # which takes half of the memory
-        return scores.clone()
-
-    @staticmethod
-    @torch.autograd.function.once_differentiable
-    def backward(ctx, grad_scores):  # type: ignore[no-untyped-def]
-        """Gradients of query [B, H, Q, E] and key [B, H, N, E]."""
-        # Detached, because `embedding_bag` prepares for gradients of its own where a weight says it wants them.
-        *states, indices = (saved.detach() for saved in ctx.saved_tensors)
-        indices = indices.long()
-        query, key = map(full_precision, states)
-        compiled = compiled_backend(query)
-        gradients = relevance_gradients if compiled is None else compiled.relevance_gradients
-        grads = gradients(query, key, indices, grad_scores)
-        return *(grad.to(some.dtype) for grad, some in zip(grads, states, strict=True)), None, None
-
-
-def key_rows(indices: torch.Tensor, num_keys: int) -> torch.Tensor:
-    """Rows [B * H * Q, C], in keys flattened to [B * H * N, E], of the keys that `indices` [B, H, Q, C] names."""
-    batch_size, num_heads, _, num_chosen = indices.shape
-    starts = torch.arange(batch_size * num_heads, device=indices.device) * num_keys
-    return (indices + starts.view(batch_size, num_heads, 1, 1)).reshape(-1, num_chosen)
-
-
-def relevance_of_selected(query: torch.Tensor, key: torch.Tensor, indices: torch.Tensor) -> torch.Tensor:
+def relevance_of_selected(
+    query: torch.Tensor, key: torch.Tensor, indices: torch.Tensor, known: torch.Tensor | None = None
+) -> torch.Tensor:
     """Relevance query . key / sqrt(E) of the keys that `indices` names, [B, H, Q, C].
 
     Args:
         query: [B, H, Q, E].
         key: [B, H, N, E].
         indices: [B, H, Q, C], from 0.
+        known: the same scores without gradients, which a backend need not compute again.
     """
-    compiled = compiled_backend(query)
-    with torch.no_grad():
-        scores = (score_rows if compiled is None else compiled.relevance)(query, key, indices)
-    return SelectedRelevance.apply(query, key, indices, scores)
-
-
-def score_rows(query: torch.Tensor, key: torch.Tensor, indices: torch.Tensor) -> torch.Tensor:
-    """`relevance_of_selected` without gradients."""
-    scale = query.shape[-1] ** -0.5
-    # A sparse matrix cannot have more numbers than places.
-    is_sampled = runs_eagerly_on_processor(query, key, indices) and indices.shape[-1] <= key.shape[2]
-    if not is_sampled and indices.shape[-1] >= DENSE_SHARE * key.shape[2]:
-        return (query @ key.transpose(2, 3)).gather(-1, indices) * scale
-    rows, keys, queries = key_rows(indices, key.shape[2]), key.flatten(0, 2), query.flatten(0, 2)
-    if is_sampled:
-        return sampled_products(queries, keys, rows).mul_(scale).view(indices.shape)
-    size = max(chunk_size(NUMBERS_AT_ONCE, query.device) // (rows.shape[1] * key.shape[-1]), 1)
+    heads = torch.arange(len(key) * key.shape[1], device=key.device).view(len(key), -1, 1, 1)
+    rows, keys = indices + heads * key.shape[2], full_precision(key).flatten(0, 2)
+    query = full_precision(query)
+    size = max(chunk_size(SCORES_AT_ONCE, query.device) // max(rows[:, :, :1].numel() * key.shape[-1], 1), 1)
     # Not as products of matrices: equal keys may get scores there that differ in the last digit.
-    parts = zip(rows.split(size), queries.split(size), strict=True)
-    scores = torch.cat([(keys[few] * some_queries[:, None]).sum(-1) for few, some_queries in parts])
-    return scores.view(indices.shape) * scale
+    parts = zip(rows.split(size, dim=2), query.split(size, dim=2), strict=True)
+    products = [(functional.embedding(few, keys) * some[..., None, :]).sum(-1) for few, some in parts]
+    return torch.cat(products, dim=2) * query.shape[-1] ** -0.5
 
 
-def sampled_products(queries: torch.Tensor, keys: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
-    """Products [R, C] of each of the queries [R, E] with its own keys, those that `rows` [R, C] names of all [K, E]."""
-    announce_sparse_tensors()
-    starts = torch.arange(0, rows.numel() + 1, rows.shape[1], device=rows.device)
-    zeros = queries.new_zeros(rows.numel())
-    size = len(queries), len(keys)
-    products = torch.sparse_csr_tensor(starts, rows.flatten(), zeros, size, check_invariants=False)
-    return torch.sparse.sampled_addmm(products, queries, keys.t(), out=products).values().view(rows.shape)
-
-
-@functools.cache
-def announce_sparse_tensors() -> None:
-    """Makes a first sparse tensor, with which PyTorch says once that these are new, and nobody hears it."""
-    with warnings.catch_warnings(action="ignore"):
-        torch.sparse_csr_tensor([0, 0], [], [], (1, 1), check_invariants=False, device="cpu")
-
-
-def relevance_gradients(
-    query: torch.Tensor, key: torch.Tensor, indices: torch.Tensor, grad_scores: torch.Tensor
+def search_all(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    sentence_mask: torch.Tensor,
+    t: int,
+    own_sentence_ids: torch.Tensor | None,
+    num_choosable: torch.Tensor | None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Gradients of query [B, H, Q, E] and key [B, H, N, E] of `relevance_of_selected`, from those of its scores."""
-    grad_products = grad_scores * query.shape[-1] ** -0.5
-    if indices.shape[-1] >= DENSE_SHARE * key.shape[2]:
-        weights = query.new_zeros(*query.shape[:3], key.shape[2]).scatter_add_(-1, indices, grad_products)
-        # A key that nobody selected has no effect, whatever it holds.
-        selected_key = key.masked_fill((weights == 0).all(2)[..., None], 0.0)
-        return weights @ selected_key, weights.transpose(2, 3) @ query
-    order = RowOrder.of(query)
-    rows = order.flatten(key_rows(indices, key.shape[2]).view(indices.shape))  # [R, C] with R = B H Q
-    weights = order.flatten(grad_products).contiguous()
-    grad_query = functional.embedding_bag(rows, key.flatten(0, 2), mode="sum", per_sample_weights=weights)
-    by_key = narrowed(rows.flatten(), key.shape[:3].numel()).argsort()
-    counted = counts(rows.flatten(), key.shape[:3].numel())
-    grad_key = functional.embedding_bag(
-        by_key // rows.shape[1],
-        order.flatten(query),
-        offsets=counted.cumsum(0) - counted,
-        mode="sum",
-        per_sample_weights=weights.flatten()[by_key],
-    ).view_as(key)
-    return order.unflatten(grad_query), grad_key
+    """Indices and scores [B, H, Q, t] of `select_by_relevance`, whose arguments these are, some queries at a time."""
+    size = max(chunk_size(SCORES_AT_ONCE, query.device) // max(key.shape[:3].numel(), 1), 1)
+    key = full_precision(key).transpose(2, 3)
+    sentences = torch.arange(key.shape[3], device=key.device)
+    found = []
+    for start in range(0, query.shape[2], size):
+        some = slice(start, start + size)
+        may_choose = sentence_mask[:, None, None]
+        if num_choosable is not None:
+            may_choose = may_choose & (sentences < num_choosable[:, None, some, None])
+        products = (full_precision(query[:, :, some]) @ key).masked_fill(~may_choose, -torch.inf)
+        ranked = products
+        if own_sentence_ids is not None:
+            is_own = sentences == own_sentence_ids[:, None, some, None] - 1
+            ranked = products.masked_fill(is_own & may_choose, torch.inf)
+        found.append(_best(products, ranked, t))
+    indices, products = (torch.cat(parts, dim=2) for parts in zip(*found, strict=True))
+    # Keys that are scaled before would make products that are equal differ by a rounding.
+    return indices, products * query.shape[-1] ** -0.5
+
+
+def _best(products: torch.Tensor, ranked: torch.Tensor, t: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Indices and products [B, H, Q, t] of the highest in `ranked` [B, H, Q, N]: NaN first, of equal ones the first."""
+    if ranked.shape[-1] < t:
+        products, ranked = (
+            functional.pad(some, (0, t - some.shape[-1]), value=-torch.inf) for some in (products, ranked)
+        )
+    # A zero is added because no zero may be negative.
+    order = ranked.add(0.0).nan_to_num(torch.inf, torch.inf, -torch.inf).argsort(dim=-1, descending=True, stable=True)
+    indices = order[..., :t]
+    best = products.gather(-1, indices)
+    return indices.masked_fill(best == -torch.inf, 0), best
 
 
 @outside_autocast
@@ -212,12 +162,13 @@ def select_by_relevance(
         ValueError: t is below 1.
     """
     check_num_selected(t)
-    compiled = compiled_backend(sentence_query)
-    search = search_all if compiled is None else compiled.search_all
+    backend = backend_for(sentence_query)
+    search = search_all if backend is None else backend.search_all
     with torch.no_grad():
         indices, scores = search(sentence_query, sentence_key, sentence_mask, t, own_sentence_ids, num_choosable)
     if not (torch.is_grad_enabled() and (sentence_query.requires_grad or sentence_key.requires_grad)):
         return indices, scores
-    is_filled = scores != -torch.inf  # true of what is no number, which is not to be hidden
-    scores = SelectedRelevance.apply(sentence_query, sentence_key, indices, scores.masked_fill(~is_filled, 0.0))
+    is_filled = scores != -torch.inf  # true of NaN, which is not to be hidden
+    relevance = relevance_of_selected if backend is None else backend.relevance
+    scores = relevance(sentence_query, sentence_key, indices, scores.masked_fill(~is_filled, 0.0))
     return indices, scores.masked_fill(~is_filled, -torch.inf)

@@ -11,15 +11,9 @@ from collections.abc import Callable, Sequence
 import torch
 from torch.nn import functional
 
-from .backends import compiled_backend
-from .buffer_pool import thread_buffers
+from .backends import backend_for
 from .numerics import full_precision, outside_autocast
-from .processor import chunk_size
-from .sentence_selection import check_num_selected, relevance_of_selected, score_rows
-from .stable_topk import top_columns
-
-# Candidates of a level that are compared at one time.
-CANDIDATES_AT_ONCE = 2**18
+from .sentence_selection import check_num_selected, relevance_of_selected
 
 
 def build_sentence_tree(
@@ -60,8 +54,8 @@ def path_summed_keys(node_keys: Sequence[torch.Tensor], node_masks: Sequence[tor
     Relevance is linear in the keys, so the product with such a sum is the cumulative relevance of the node.
     """
     num_leaves = node_masks[0].shape[1]
-    numbers = torch.arange(1, num_leaves + 1, device=node_masks[0].device)
-    last_leaf = ((numbers * node_masks[0]).amax(-1) - 1).clamp_min(0)  # [B]
+    leaves = torch.arange(1, num_leaves + 1, device=node_masks[0].device)
+    last_leaf = ((leaves * node_masks[0]).amax(-1) - 1).clamp_min(0)  # [B]
     summed: list[torch.Tensor] = []
     for level in reversed(range(len(node_keys))):
         keys = node_keys[level]
@@ -112,14 +106,14 @@ def traverse_tree(
     query, node_keys = full_precision(query), [full_precision(keys) for keys in node_keys]
     if summed_keys is None:
         summed_keys = path_summed_keys(node_keys, node_masks)
+    backend = backend_for(query)
     with torch.no_grad():
         deciding_keys = summed_keys if selection == "cumulative" else node_keys
-        compiled = compiled_backend(query)
-        search = search_tree if compiled is None else compiled.search_tree
+        search = search_tree if backend is None else backend.search_tree
         own = None if own_sentence_ids is None else existing(own_sentence_ids, node_masks[0])
         indices, is_kept = search(query, deciding_keys, node_masks, t, own)
-    scores = relevance_of_selected(query, summed_keys[0], indices)
-    return indices, scores.masked_fill(~is_kept, -torch.inf)
+    relevance = relevance_of_selected if backend is None else backend.relevance
+    return indices, relevance(query, summed_keys[0], indices).masked_fill(~is_kept, -torch.inf)
 
 
 def search_tree(
@@ -132,23 +126,11 @@ def search_tree(
     """Leaves [B, H, Q, t] that the walk keeps, ascending, and which of the places are filled [B, H, Q, t].
 
     Args as in `traverse_tree`; `keys` are those whose product with the query decides, and an own sentence that the
-    document does not have is number 0.
+    document does not have is 0.
     """
-    batch_size, num_heads, num_queries, _ = query.shape
-    size = max(chunk_size(CANDIDATES_AT_ONCE, query.device) // max(batch_size * num_heads * 2 * t, 1), 1)
-    buffers = thread_buffers(query)
-    if num_queries > size:
-        parts = []
-        for start in range(0, num_queries, size):
-            some = slice(start, start + size)
-            own = None if own_sentence_ids is None else own_sentence_ids[:, some]
-            some_queries = query[:, :, some]
-            some_queries = buffers.take("queries of a part", *some_queries.shape).copy_(some_queries)
-            parts.append(search_tree(some_queries, keys, masks, t, own))
-        return torch.cat([leaves for leaves, _ in parts], dim=2), torch.cat([kept for _, kept in parts], dim=2)
     level = start_level(masks, t)
     num_nodes = masks[level].shape[1]
-    nodes = torch.arange(t, device=query.device).expand(batch_size, num_heads, num_queries, t)
+    nodes = torch.arange(t, device=query.device).expand(*query.shape[:3], t)
     is_kept = nodes < num_nodes
     nodes = nodes.clamp_max(num_nodes - 1)
     is_kept = is_kept & look_up(masks[level], nodes)
@@ -158,23 +140,25 @@ def search_tree(
         exists = is_kept.repeat_interleave(2, dim=-1) & (candidates < masks[level].shape[1])
         candidates = candidates.clamp_max(masks[level].shape[1] - 1)
         exists = exists & look_up(masks[level], candidates)
-        scores = score_rows(query, keys[level], candidates)
+        # A zero is added because no zero may be negative, and NaN wins.
+        scores = (relevance_of_selected(query, keys[level], candidates) + 0.0).nan_to_num(
+            torch.inf, torch.inf, -torch.inf
+        )
         if own_sentence_ids is not None:
             # Without an own sentence this is the path of leaf -1, on which no node is.
             is_own_path = candidates == ((own_sentence_ids - 1) >> level)[:, None, :, None]
             scores = scores.masked_fill(is_own_path, torch.inf)
-        # As `top_columns` asks for: a zero is added because no zero may be negative, and what is no number wins.
-        scores = (scores + 0.0).nan_to_num_(torch.inf, torch.inf, -torch.inf).masked_fill_(~exists, -torch.inf)
-        places = top_columns(scores, t, buffers)
-        nodes, is_kept = in_order(candidates.gather(-1, places), scores.gather(-1, places) != -torch.inf)
+        scores = scores.masked_fill(~exists, -torch.inf)
+        best = scores.argsort(dim=-1, descending=True, stable=True)[..., :t]
+        nodes, is_kept = in_order(candidates.gather(-1, best), scores.gather(-1, best) != -torch.inf)
     return in_order(nodes, is_kept)
 
 
-def existing(numbers: torch.Tensor, sentence_mask: torch.Tensor) -> torch.Tensor:
+def existing(sentence_ids: torch.Tensor, sentence_mask: torch.Tensor) -> torch.Tensor:
     """The ids [B, Q], from 1, with those set to 0 that no sentence of the mask [B, N] has."""
     num_sentences = sentence_mask.shape[1]
-    exists = functional.pad(sentence_mask, (1, 0)).gather(1, numbers.clamp_max(num_sentences))
-    return numbers.masked_fill(~exists | (numbers > num_sentences), 0)
+    exists = functional.pad(sentence_mask, (1, 0)).gather(1, sentence_ids.clamp_max(num_sentences))
+    return sentence_ids.masked_fill(~exists | (sentence_ids > num_sentences), 0)
 
 
 def start_level(masks: Sequence[torch.Tensor], t: int) -> int:

@@ -24,7 +24,7 @@ from ..configuration import CONFIG_CLASSES, HierNMTConfig
 from ..data.augmentation import Augmentation
 from ..data.pair_cleaning import Cleaning
 from ..data.training_corpora import Corpus, CorpusReader, Format, TrainingCorpora, as_corpora
-from ..ops.processor import multiplies_bfloat16
+from ..kernels.torch_cpu.processor import multiplies_bfloat16
 from .recipe_values import expanded, field_types, is_required, suggestion, type_name, typed_value
 from .trainer import DocumentSeq2SeqTrainingArguments
 

@@ -11,6 +11,8 @@ import torch
 from transformers import GenerationConfig, PreTrainedModel
 
 from ..configuration.position_limits import position_limits
+from ..text.windows import split_window
+from .loop_prevention import WithoutLoops
 from .written_windows import ExpectedWindow, WindowFollower, WithinLengths, WithinPositions
 
 
@@ -57,7 +59,7 @@ class BatchedGenerator:
     Args:
         model: an encoder-decoder model.
         pad_token_ids: padding of the source and of the target.
-        separator_ids: the target's `<sep>` and `<par>`, or nothing.
+        separators: `<sep>` and `<par>` of the source and of the target, or nothing.
         batch_size: rows in a batch.
         max_batch_tokens: source and prefix tokens in a batch, padding counted; None means no limit.
         generate_kwargs: options of `generate`; a length limit among them replaces that of the requests.
@@ -73,14 +75,15 @@ class BatchedGenerator:
         self,
         model: PreTrainedModel,
         pad_token_ids: tuple[int, int],
-        separator_ids: Sequence[int],
+        separators: Sequence[Sequence[int] | None],
         batch_size: int,
         max_batch_tokens: int | None,
         generate_kwargs: dict[str, Any],
     ) -> None:
         check_positive(batch_size=batch_size, max_batch_tokens=max_batch_tokens)
         self.memory: OutputMemory | None = None
-        self.model, self.pad_token_ids, self.separator_ids = model, pad_token_ids, separator_ids
+        self.model, self.pad_token_ids = model, pad_token_ids
+        self.source_separator_ids, self.separator_ids = (side or () for side in separators)
         self.limits = position_limits(model.config)
         self.batch_size, self.max_batch_tokens = batch_size, max_batch_tokens
         self.generation_config, self.generate_kwargs, self.max_new_tokens = _generation_options(model, generate_kwargs)
@@ -150,11 +153,14 @@ class BatchedGenerator:
         self, batch: list[Request], ends: Ends, on_written: Callable[[int, int], object] | None
     ) -> dict[str, Any]:
         """What `generate` is to call in every step, behind what the caller of the translation wants it to call."""
-        hooks: dict[str, list[Any]] = {}
+        sources = [split_window(request.source_ids, self.source_separator_ids, ()) for request in batch]
+        start_ids = {self.pad_token_ids[1], self.generation_config.decoder_start_token_id}
+        without_loops = WithoutLoops(sources, self.separator_ids, ends.end_ids, start_ids)
+        hooks: dict[str, list[Any]] = {"logits_processor": [without_loops]}
         if self._ends_by_length:
             lengths = [request.max_new_tokens for request in batch]
             num_given = 1 + max(len(request.prefix_ids) for request in batch)
-            hooks["logits_processor"] = [WithinLengths(lengths, num_given, ends.end_ids)]
+            hooks["logits_processor"].append(WithinLengths(lengths, num_given, ends.end_ids))
         expected = [request.expected for request in batch if request.expected is not None]
         if expected:
             ends_rows = self.generation_config.num_beams in (None, 1)
@@ -162,7 +168,7 @@ class BatchedGenerator:
             hooks["stopping_criteria"] = [follower]
         if any(limit is not None for limit in self.limits):
             within = WithinPositions(self.limits, self.separator_ids, ends.end_ids, self.pad_token_ids[1])
-            hooks.setdefault("logits_processor", []).append(within)
+            hooks["logits_processor"].append(within)
         return {name: [*(self.generate_kwargs.get(name) or ()), *added] for name, added in hooks.items()}
 
     def _generate(self, batch: list[Request], ends: Ends, hooks: dict[str, Any]) -> list[Output]:

@@ -27,6 +27,7 @@ class DecodingStatistics:
         num_copied: sentences that come back as they were: these, and those with nothing to translate.
         num_protected: placeholders, tags and addresses in sentences that are translated; each is in the translation.
         num_cut: translations that are incomplete, because they reached the length limit also alone.
+        num_cut_in_loops: those of them whose decoding was caught in a repetition loop.
         num_split: sentences longer than the model's limit, translated in pieces.
         num_shortened_windows: windows that lost context because they were longer than the model's limit.
     """
@@ -45,6 +46,7 @@ class DecodingStatistics:
     num_copied: int = 0
     num_protected: int = 0
     num_cut: int = 0
+    num_cut_in_loops: int = 0
     num_split: int = 0
     num_shortened_windows: int = 0
 
@@ -62,9 +64,10 @@ class DecodingStatistics:
 
     def problems(self) -> list[str]:
         """What a reader of the translation must know: one line for each kind of problem that happened."""
+        in_loops = f", {self.num_cut_in_loops} of them in a repetition loop" if self.num_cut_in_loops else ""
         told = {
             "translated in pieces, because longer than the model's limit (max_source_tokens)": self.num_split,
-            "with a translation that was cut at the length limit": self.num_cut,
+            f"with a translation that was cut at the length limit{in_loops}": self.num_cut,
             "left in the source language: the model gave nothing, twice": self.num_empty,
             "left in the source language: their placeholders or tags were lost, twice": self.num_stayed_altered,
             "left in the source language: plural or select messages, whose cases differ by language": self.num_messages,

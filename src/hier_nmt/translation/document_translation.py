@@ -13,8 +13,8 @@ Four strategies turn sentences into decoder runs:
 
 The decoder is not trusted: a translated window with the wrong number of separators, without an end, or with an empty
 sentence is thrown away for that sentence, which is then decoded again alone; so is a translation that runs in circles,
-with the repetition forbidden, and one that lacks a placeholder or has it twice, with the placeholders taken out. What
-happened is counted, and told of each sentence.
+with the repetition forbidden, and one that lacks a placeholder or has it twice, with the placeholders taken out. Most
+circles are not entered in the first place, see `loop_prevention`. What happened is counted, and told of each sentence.
 
 Dimensions: B batch, S source tokens, T target tokens.
 """
@@ -107,7 +107,7 @@ class DocumentTranslator:
         self.generator = BatchedGenerator(
             model,
             self.vocabulary.pad_token_ids,
-            self.vocabulary.target_separators,
+            self.vocabulary.separators,
             batch_size,
             max_batch_tokens,
             {**self.vocabulary.languages.options(model, target_language), **(generate_kwargs or {})},

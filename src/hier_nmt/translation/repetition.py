@@ -3,6 +3,8 @@
 """Translations in which decoding runs in circles: known by the n-grams that come back, and by those of the source."""
 
 from collections.abc import Sequence
+from itertools import groupby
+from operator import eq
 
 # Tokens of an n-gram, for knowing a loop (seq-rep-4 of Welleck et al. 2020) and for forbidding it.
 REPEATED_NGRAM_SIZE = 4
@@ -12,6 +14,12 @@ REPEATED_NGRAM_SIZE = 4
 MAX_EXCESS_REPETITION = 0.25
 # And at least so many: short sentences have few n-grams, of which one that comes back is no loop.
 MIN_REPEATED_NGRAMS = 4
+# Tokens of the longest n-gram whose turns are counted.
+MAX_TURN_SIZE = 30
+# A translation that is longer than these, tokens for each of the source and tokens in all, is on its way to the length
+# limit. Of 100,477 human translations of the corpora below 1,296 are, and 215 of these then repeat an n-gram oftener
+# than their source.
+LONG_RATIO, LONG_EXCESS = 1.5, 5
 
 
 def num_repeated_ngrams(ids: Sequence[int], size: int = REPEATED_NGRAM_SIZE) -> int:
@@ -30,3 +38,49 @@ def is_loop(target_ids: Sequence[int], source_ids: Sequence[int]) -> bool:
     if num_repeated_ngrams(target_ids) < MIN_REPEATED_NGRAMS:
         return False
     return repetition(target_ids) - repetition(source_ids) > MAX_EXCESS_REPETITION
+
+
+def most_turns(ids: Sequence[int]) -> int:
+    """How many times in a row an n-gram stands in the row at most: 1 where none comes twice in a row."""
+    most = 1
+    for size in range(1, min(MAX_TURN_SIZE, len(ids) // 2) + 1):
+        runs = groupby(map(eq, ids[size:], ids))
+        most = max([most, *(1 + sum(1 for _ in run) // size for is_repeated, run in runs if is_repeated)])
+    return most
+
+
+def ends_in_turns(ids: Sequence[int], num_turns: int) -> bool:
+    """Whether the row ends in so many turns of an n-gram, or more of a short one: so that `MIN_REPEATED_NGRAMS` come
+    again."""
+    fewest = REPEATED_NGRAM_SIZE + MIN_REPEATED_NGRAMS - 1
+    for size in range(1, min(MAX_TURN_SIZE, len(ids) // num_turns) + 1):
+        num_repeated = max(fewest, (num_turns - 1) * size)
+        if len(ids) >= num_repeated + size and ids[-num_repeated:] == ids[-num_repeated - size : -size]:
+            return True
+    return False
+
+
+def begins_next_turn(target_ids: Sequence[int], source_ids: Sequence[int]) -> bool:
+    """Whether the last token of an unfinished translation goes on with a loop.
+
+    It is the last of an n-gram that stood there before, and of the three:
+
+    * The translation ends in three turns of an n-gram, or in two more than its source has of one. Of 840,000 human
+      translations (French of Europarl, Tatoeba, laws, manuals, novels, games and news, in tokens of the shipped
+      checkpoint) 44 have such turns, and most of these are leader dots.
+    * It is longer than its source, and a loop if it ended here.
+    * It is on its way to the length limit, and has more repeated n-grams than its source.
+    """
+    num_target, num_source = len(target_ids), len(source_ids)
+    comes_in_turns = ends_in_turns(target_ids, 3)
+    # First what is counted fast: this is asked in every step.
+    if not comes_in_turns and num_target <= num_source:
+        return False
+    num_repeated = num_repeated_ngrams(target_ids)
+    if num_repeated == num_repeated_ngrams(target_ids[:-1]):
+        return False
+    if comes_in_turns and ends_in_turns(target_ids, most_turns(source_ids) + 2):
+        return True
+    if num_target > LONG_RATIO * num_source + LONG_EXCESS and num_repeated > num_repeated_ngrams(source_ids):
+        return True
+    return num_target > num_source and is_loop(target_ids, source_ids)

@@ -57,7 +57,9 @@ WRONG_SEPARATORS, ENDLESS, EMPTY, LOOP, ALTERED = (
 )
 STAYED_EMPTY = "the model gave nothing, twice"
 STAYED_ALTERED = f"{ALTERED}, twice"
+# Why a translation is cut.
 TOO_LONG = "longer than the length limit"
+LOOP_TOO_LONG = f"{TOO_LONG}, in a repetition loop"
 
 
 @dataclass
@@ -99,6 +101,7 @@ class WorkingDocument:
         self.target_ids: list[list[int]] = [[] for _ in self.texts]
         self._num_known = self._num_told = 0
         self._was_altered: set[int] = set()
+        self._was_loop: set[int] = set()
         self._row_of = {number: index for index, number in enumerate(self.numbers, start=self.first)}
         self._all_places = [
             (row, column) for row, paragraph in enumerate(self.result) for column in range(len(paragraph))
@@ -237,13 +240,17 @@ class WorkingDocument:
         if output.is_complete:
             self.incidents.pop((index, CUT), None)
         else:
-            self.incidents[index, CUT] = TOO_LONG
+            self.incidents[index, CUT] = LOOP_TOO_LONG if index in self._was_loop else TOO_LONG
 
     def decode_again(self, index: int, reason: str) -> None:
         """Counts and notes that a sentence is decoded again alone."""
         self.statistics.num_fallbacks += 1
         self.statistics.num_empty_retries += reason == EMPTY
         self.statistics.num_loops += reason == LOOP
+        if reason == LOOP:
+            self._was_loop.add(index)
+            if (index, CUT) in self.incidents:
+                self.incidents[index, CUT] = LOOP_TOO_LONG
         if reason == ALTERED:
             self.statistics.num_altered += 1
             self._was_altered.add(index)
@@ -266,6 +273,8 @@ class WorkingDocument:
         self.incidents[index, SPLIT] = f"{len(pairs)} pieces{copied}"
         for (_, kind), reason in pieces.incidents.items():
             self.incidents[index, kind] = reason
+        if LOOP_TOO_LONG in pieces.incidents.values():
+            self.incidents[index, CUT] = LOOP_TOO_LONG
 
     def text(self, index: int) -> str:
         """Sentence `index` of the row as its reader wants it: the source, if the model gave nothing."""
@@ -299,6 +308,7 @@ class WorkingDocument:
         for index, (paragraph, sentence) in enumerate(self.places, start=self.first):
             paragraphs[paragraph][sentence] = self.text(index)
         self.statistics.num_cut += sum(kind == CUT for _, kind in self.incidents)
+        self.statistics.num_cut_in_loops += sum(reason == LOOP_TOO_LONG for reason in self.incidents.values())
         self.statistics.num_sentences += sum(map(len, paragraphs))
         incidents = [
             Incident(self.numbers[index - self.first], kind, reason)

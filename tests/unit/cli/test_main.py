@@ -30,8 +30,8 @@ def test_the_help_of_a_command_shows_how_it_is_called(name: str, capsys) -> None
         main([*name.split(), "--help"])
     assert ended.value.code == 0
     help_text = capsys.readouterr().out
-    assert help_text.startswith(f"usage: hier-nmt {name} ")
-    assert re.search(rf"^(\S.* \| |accelerate launch .*-m )?(hier-nmt|hier_nmt) {name} \S", help_text, re.MULTILINE)
+    assert help_text.startswith(f"usage: hier-nmt {name} [-h]")
+    assert re.search(rf"^(\S.* \| |accelerate launch .*-m )?(hier-nmt|hier_nmt) {name}( \S|$)", help_text, re.MULTILINE)
 
 
 def test_the_help_names_every_command(capsys) -> None:
@@ -117,7 +117,7 @@ def test_the_scripts_in_training_are_the_commands(repository: Path) -> None:
     named = {
         tuple(re.findall(r'"([\w-]+)"', text.rpartition("main([")[2].partition("*")[0])) for text in scripts.values()
     }
-    assert {" ".join(words) for words in named} == set(ALL_COMMANDS)
+    assert {" ".join(words) for words in named} == set(ALL_COMMANDS) - {"compile"}
     assert all(len(text.splitlines()) < 15 for text in scripts.values())
 
 

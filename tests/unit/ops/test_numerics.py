@@ -5,14 +5,14 @@
 import pytest
 import torch
 
-from hier_nmt.models import (
+from hier_nmt.ops import (
     attend_selected_sentences,
     attend_selected_sentences_reference,
+    backends,
     build_sentence_tree,
     select_by_relevance,
     traverse_tree,
 )
-from hier_nmt.ops.gathered_attention import gathered_attention, sort_keys
 
 NUM_SENTENCES, WORDS, HEADS, WIDTH = 40, 3, 2, 8
 every_half = pytest.mark.parametrize("half", [torch.bfloat16, torch.float16], ids=str)
@@ -57,7 +57,9 @@ def attention(form):
 
     def attend(query, key, value):
         if form == "gathered":
-            return gathered_attention(query, key, value, sort_keys(key_ids), indices, scores, scaling=0.3)
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(backends, "_backends", [])
+                return attend_selected_sentences(query, key, value, key_ids, indices, scores, kernel="grouped")
         if form == "weights":
             return attend_selected_sentences_reference(query, key, value, key_ids, indices, scores, scaling=0.3)[0]
         return attend_selected_sentences(query, key, value, key_ids, indices, scores, kernel=form)

@@ -11,10 +11,10 @@ from largest_tensor import LargestTensor
 from references import selected_attention_reference
 
 from hier_nmt.configuration.configuration_choices import PYTORCH_KERNELS
-from hier_nmt.ops import block_plan, grouped_attention, selected_attention
-from hier_nmt.ops.buffer_pool import release_thread_buffers
+from hier_nmt.kernels.torch_cpu import block_plan, grouped_attention
+from hier_nmt.kernels.torch_cpu.buffer_pool import release_thread_buffers
+from hier_nmt.ops import backends, selected_attention
 from hier_nmt.ops.selected_attention import (
-    attend_selected_sentences,
     attend_selected_sentences_reference,
     is_grouped,
 )
@@ -31,7 +31,7 @@ DOCUMENTS = {
     "padded batch": [[1, 1, 2, 2, 2, 3, 4], [1, 1, 1, 0, 0, 0, 0], [0, 0, 0, 1, 2, 2, 3], [0, 0, 0, 0, 0, 0, 0]],
     "one very long sentence": [[1, *[2] * 17, 3, 3]],
 }
-KERNELS = ["grouped", "reference"]
+KERNELS = ["grouped", "plain", "reference"]  # plain: grouped without any backend
 every_kernel = pytest.mark.parametrize("kernel", KERNELS)
 every_document = pytest.mark.parametrize("ids", DOCUMENTS.values(), ids=DOCUMENTS)
 
@@ -50,6 +50,15 @@ def leaves_of(key_ids, num_queries=None, num_heads=2, width=3, dtype=torch.float
     lengths = [num_queries, num_keys, num_keys, num_queries, int(key_ids.max())]
     shapes = [(batch_size, num_heads, length, width) for length in lengths]
     return [torch.randn(shape, dtype=torch.float64).to(dtype).requires_grad_() for shape in shapes]
+
+
+def attend_selected_sentences(*inputs, kernel, **options):
+    """The operation under a kernel's name, or (`plain`) as models from the Hub compute `grouped`: without backends."""
+    if kernel != "plain":
+        return selected_attention.attend_selected_sentences(*inputs, **options, kernel=kernel)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(backends, "_backends", [])
+        return selected_attention.attend_selected_sentences(*inputs, **options, kernel="grouped")
 
 
 def attend(kernel, leaves, key_ids, t, choosable=None, **options):
@@ -192,7 +201,7 @@ def test_grouped_equals_dense_in_a_long_document_of_sentences_of_all_lengths(is_
     key_ids = torch.stack([numbers, numbers * (torch.arange(len(numbers)) < 200)])
     leaves = leaves_of(key_ids, width=4)
     options = {"own_sentence_ids": key_ids, "query_positions": torch.arange(len(numbers))} if is_causal else {}
-    fast, slow = (attend(kernel, leaves, key_ids, 3, **options) for kernel in KERNELS)
+    fast, slow = (attend(kernel, leaves, key_ids, 3, **options) for kernel in ("grouped", "reference"))
     torch.testing.assert_close(fast, slow, rtol=1e-10, atol=1e-10)
     torch.testing.assert_close(gradients(fast, leaves), gradients(slow, leaves), rtol=1e-10, atol=1e-10)
 
@@ -387,7 +396,7 @@ def test_little_is_padded_whatever_the_lengths_and_however_often_sentences_are_r
     torch.manual_seed(3)
     num_sentences, num_rows = 200, 8 * 4000
     lengths = torch.randint(3, 60, (num_sentences,))
-    spans = block_plan.index_sentences(torch.arange(1, num_sentences + 1).repeat_interleave(lengths)[None])
+    spans = block_plan.rank_sentences(torch.arange(1, num_sentences + 1).repeat_interleave(lengths)[None])
     popularity = torch.rand(num_sentences) ** 2
     chosen = torch.multinomial(popularity.expand(num_rows, -1), 4)
     key_order = block_plan.RowOrder(num_heads=8, length=int(lengths.sum()))

@@ -9,7 +9,7 @@ import torch
 from largest_tensor import LargestTensor
 from references import scores_by_sentence, select_by_relevance_reference
 
-from hier_nmt.ops import linear, processor, sentence_search, stable_topk
+from hier_nmt.kernels.torch_cpu import sentence_search, stable_topk
 from hier_nmt.ops.sentence_selection import keep_top_t, select_by_relevance, select_top_sentences
 from hier_nmt.ops.sentence_tree import traverse_tree
 
@@ -272,15 +272,6 @@ def test_scores_that_differ_in_their_last_digit_are_told_apart(num_sentences, si
         assert torch.equal(chosen, all_chosen(query, key, mask, t))
 
 
-@pytest.mark.parametrize(
-    ("capabilities", "expected"),
-    [({"avx_vnni": True}, True), ({"avx512_vp2intersect": True}, True), ({"avx512_f": True}, False), ({}, False)],
-)
-def test_what_multiplies_512_bits_at_once(monkeypatch, capabilities, expected):
-    monkeypatch.setattr(processor, "processor_capabilities", lambda: capabilities)
-    assert processor.has_zen5_avx512() is expected
-
-
 @pytest.mark.usefixtures("each_search")
 def test_half_types_are_scored_in_float32():
     query, key = query_and_key(dtype=torch.bfloat16)
@@ -302,39 +293,6 @@ def test_a_choice_made_in_parts_equals_the_choice_made_at_once(monkeypatch):
     whole = select_by_relevance(query, key, MASK, 2, **options)
     monkeypatch.setattr(sentence_search, "SCORES_AT_ONCE", 100)
     torch.testing.assert_close(select_by_relevance(query, key, MASK, 2, **options), whole)
-
-
-# 300 sentences are padded to 304, whole groups.
-@pytest.mark.parametrize(("num_sentences", "queries_at_once"), [(33, 300), (300, 296)])
-def test_a_choice_by_convolutions_equals_the_choice_by_products(monkeypatch, num_sentences, queries_at_once):
-    monkeypatch.setattr(linear, "convolves_faster", lambda: False)
-    monkeypatch.setattr(sentence_search, "has_zen5_avx512", lambda: True)
-    generator = torch.Generator().manual_seed(3)
-    # Products of whole numbers are exact, and often equal.
-    query, key = (torch.randint(-2, 3, (2, 3, some, 5), generator=generator).float() for some in (700, num_sentences))
-    key[1, 2, 7] = torch.nan
-    mask = torch.rand(2, num_sentences, generator=generator) < 0.8
-    numbers = torch.randint(1, num_sentences + 1, (2, 700), generator=generator)
-    options = {"own_sentence_ids": numbers, "num_choosable": numbers.flip(1)}
-    shapes, convolve = [], sentence_search.convolved
-    monkeypatch.setattr(
-        sentence_search, "convolved", lambda *args: shapes.append(tuple(map(len, args))) or convolve(*args)
-    )
-    for given in ({}, options):
-        products = select_by_relevance(query, key, mask, 4, **given)
-        assert not shapes
-        monkeypatch.setattr(linear, "convolves_faster", lambda: True)
-        monkeypatch.setattr(sentence_search, "SCORES_AT_ONCE", 2 * 300 * num_sentences)
-        torch.testing.assert_close(select_by_relevance(query, key, mask, 4, **given), products, equal_nan=True)
-        # Two whole parts of each head, and few queries that are left.
-        assert {num_queries for num_queries, *_ in shapes} == {queries_at_once}
-        assert len(shapes) == 2 * 2 * 3
-        shapes.clear()
-        monkeypatch.setattr(sentence_search, "has_zen5_avx512", lambda: False)
-        torch.testing.assert_close(select_by_relevance(query, key, mask, 4, **given), products, equal_nan=True)
-        assert not shapes
-        monkeypatch.setattr(sentence_search, "has_zen5_avx512", lambda: True)
-        monkeypatch.setattr(linear, "convolves_faster", lambda: False)
 
 
 def test_no_tensor_holds_the_scores_of_all_queries_and_sentences(monkeypatch):

@@ -12,7 +12,7 @@ from references import scores_by_sentence, traverse_tree_reference
 from tiny_models import tiny_config
 
 from hier_nmt.attention.sentence_encoder import PairMerge
-from hier_nmt.ops import sentence_selection, sentence_tree
+from hier_nmt.kernels.torch_cpu import relevance, tree_search
 from hier_nmt.ops.sentence_tree import build_sentence_tree, traverse_tree
 
 NO = -math.inf
@@ -193,7 +193,7 @@ def test_a_merge_that_divides_has_a_gradient_beside_padding():
 
 @pytest.mark.parametrize("selection", ["cumulative", "node"])
 def test_queries_in_parts_equal_the_loop(monkeypatch, selection):
-    monkeypatch.setattr(sentence_tree, "CANDIDATES_AT_ONCE", 50)
+    monkeypatch.setattr(tree_search, "CANDIDATES_AT_ONCE", 50)
     query, keys, masks = random_walk(WITH_HOLES, num_queries=7)
     own = torch.tensor([[1], [3], [6], [11]]).expand(-1, 7)
     assert_walk_equals_the_loop(query, keys, masks, 2, selection)
@@ -288,13 +288,13 @@ def test_half_types_are_scored_in_float32():
 def test_a_query_scores_no_more_than_twice_t_nodes_of_a_level(monkeypatch):
     num_sentences, num_queries, t, width = 3000, 200, 3, 4
     scored = []
-    original = sentence_selection.score_rows
+    original = relevance.score_rows
 
     def counting(query, key, indices):
         scored.append((key.shape[2], indices.shape[-1]))
         return original(query, key, indices)
 
-    for module in (sentence_tree, sentence_selection):
+    for module in (tree_search, relevance):
         monkeypatch.setattr(module, "score_rows", counting)
     query, keys, masks = random_walk(torch.ones(1, num_sentences).bool(), num_queries, num_heads=1, width=width)
     with LargestTensor() as largest:

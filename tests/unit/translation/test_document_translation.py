@@ -186,7 +186,9 @@ def test_a_loop_stops_at_twice_the_source_length_plus_ten_and_is_counted() -> No
     translated = translate(model, [SourceDocument([["a.", "b c d e."]])])
     assert [len(text.split()) for text in translated[0].paragraphs[0]] == [16, 22]
     assert total(translated).num_cut == 2
-    assert total(translated).problems() == ["2 of 2 sentences with a translation that was cut at the length limit"]
+    assert total(translated).problems() == [
+        "2 of 2 sentences with a translation that was cut at the length limit, 2 of them in a repetition loop"
+    ]
 
 
 def test_translations_are_not_longer_than_the_model_can_write() -> None:

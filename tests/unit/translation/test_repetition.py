@@ -40,6 +40,37 @@ def looping(sentences):
     return [*sentences[:-1], ["Q", "R"] * 9]
 
 
+def test_cut_translations_in_loops_are_told_from_others() -> None:
+    def spoiled(sentences):
+        # Without a loop, but too long: 22 words of which none comes twice.
+        return [list("ABCDEFGHIJKLMNOPQRSTUVWX") if "B" in sentence else ["Z"] for sentence in sentences]
+
+    model = WordTranslator(alone=spoiled)
+    translator = DocumentTranslator(model, model.tokenizer)
+    (translated,) = translator.translate([SourceDocument([["b c d e.", "f g h i.", "j."]])])
+    statistics = translated.statistics
+    assert (statistics.num_cut, statistics.num_cut_in_loops) == (3, 2)
+    assert statistics.problems() == [
+        "3 of 3 sentences with a translation that was cut at the length limit, 2 of them in a repetition loop"
+    ]
+    cut = [(one.sentence, one.reason) for one in translated.incidents if one.kind == "cut"]
+    too_long = "longer than the length limit"
+    assert cut == [(0, too_long), (1, f"{too_long}, in a repetition loop"), (2, f"{too_long}, in a repetition loop")]
+
+
+def test_a_long_sentence_of_which_one_piece_is_cut_in_a_loop_is_told_so() -> None:
+    def spoiled(sentences):
+        return [["Z"] if "A" in sentence else list("ABCDEFGHIJKLMNOPQRSTUVWX") for sentence in sentences]
+
+    model = WordTranslator(alone=spoiled, max_source_tokens=5, max_target_tokens=20)
+    translator = DocumentTranslator(model, model.tokenizer)
+    (translated,) = translator.translate([SourceDocument([["a b, c d, e f, g h"]])])
+    assert (translated.statistics.num_cut, translated.statistics.num_cut_in_loops) == (1, 1)
+    assert [one.reason for one in translated.incidents if one.kind == "cut"] == [
+        "longer than the length limit, in a repetition loop"
+    ]
+
+
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_a_loop_is_decoded_again_without_repetition_and_told(strategy) -> None:
     model = WordTranslator(in_window=looping, alone=looping, window_sentences=2)

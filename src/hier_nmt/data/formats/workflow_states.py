@@ -14,11 +14,12 @@ from .xml_files import Element, child, descendants
 # text), and values for machine suggestions that a person must review.
 _UNTRANSLATED_1 = ("new", "needs-translation", "needs-l10n")
 _MACHINE_1 = {"state": "needs-review-translation", "state-qualifier": "mt-suggestion"}
-# XLIFF 2 (OASIS 2014) has "initial" (the default), "translated", "reviewed" and "final". It has no state for machine
-# translation, so a "subState" with our own prefix marks it, as the standard provides.
+# XLIFF 2 (OASIS 2014, 2018) has "initial" (the default), "translated", "reviewed" and "final". It has no state for
+# machine translation, so a "subState" marks it: our own prefix, a colon and a value, which the standard allows beside
+# any explicit state.
 _UNTRANSLATED_2 = (None, "initial")
 _MACHINE_2 = {"state": "translated", "subState": "hier_nmt:mt-suggestion"}
-# TMX 1.4b; "MT!" is the author that Trados and Okapi write for machine translation.
+# TMX 1.4b, where the id of a user is any text; "MT!" on the target's <tuv> is how Okapi marks machine translation.
 _MACHINE_TMX = {"creationtool": "hier_nmt", "creationid": "MT!"}
 _PERSON_TMX = ("creationdate", "creationtoolversion", "changedate", "changeid", "lastusagedate", "usagecount")
 

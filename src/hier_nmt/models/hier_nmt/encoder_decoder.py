@@ -30,7 +30,6 @@ from ...configuration.library_internals import (
     one_cache,
 )
 from ...ops.document_structure import DocumentStructure, Sentences
-from ...ops.linear import Linear
 from ..common.cross_entropy import mean_cross_entropy
 from ..common.model_outputs import HierNMTEncoderOutput
 from ..common.safetensors_model import SafetensorsModel
@@ -99,7 +98,7 @@ class HierNMTPreTrainedModel(SafetensorsModel):
 
     def output_layer(self) -> nn.Module:
         """A new output layer, from states [..., D] to logits [..., V]; likewise."""
-        return Linear(self.config.d_model, self.config.target_vocab_size, bias=False)
+        return nn.Linear(self.config.d_model, self.config.target_vocab_size, bias=False)
 
     def mean_loss(
         self, logits: torch.Tensor, labels: torch.Tensor, num_items_in_batch: torch.Tensor | int | None

@@ -30,7 +30,6 @@ from ...attention.sentence_encoder import SentenceEncoder
 from ...configuration.configuration_hier_nmt import HierNMTConfig
 from ...configuration.library_internals import GradientCheckpointingLayer
 from ...ops.document_structure import Sentences
-from ...ops.linear import Linear
 
 ENCODER_SELF_ATTENTION_CLASSES: dict[str, type[MultiHeadAttention]] = {
     "document": DocumentAttention,
@@ -68,8 +67,8 @@ class FeedForward(nn.Module):
 
     def __init__(self, config: HierNMTConfig, ffn_dim: int):
         super().__init__()
-        self.fc1 = Linear(config.d_model, ffn_dim)
-        self.fc2 = Linear(ffn_dim, config.d_model)
+        self.fc1 = nn.Linear(config.d_model, ffn_dim)
+        self.fc2 = nn.Linear(ffn_dim, config.d_model)
         self.activation_fn = ACT2FN[config.activation_function]
         self.activation_dropout = config.activation_dropout
 

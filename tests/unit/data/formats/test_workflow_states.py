@@ -3,6 +3,7 @@
 """Workflow states in files decide what is translated, and are updated correctly."""
 
 import json
+import re
 
 import pytest
 from lxml import etree
@@ -176,6 +177,10 @@ def test_a_copied_source_does_not_hide_the_segments_of_a_unit(file) -> None:
 def test_xliff_2_says_that_a_machine_translated_it(file, state) -> None:
     segment = one(written(xliff_2(file, f"<segment {state}><source>Yes.</source></segment>"), "Oui."), "segment")
     assert (segment.get("state"), segment.get("subState")) == ("translated", "hier_nmt:mt-suggestion")
+    # What the standard asks of it: a prefix that is not its own, a colon, a value; and "state" not left out (rule F7 of
+    # its Schematron schema), nor "trgLang" where there is a target (F1).
+    assert re.fullmatch(r"(?!xlf:)[^\s:]+:[^\s:]+", segment.get("subState"))
+    assert segment.getroottree().getroot().get("trgLang") == "fr"
 
 
 def test_xliff_2_keeps_the_state_of_what_it_keeps(file) -> None:

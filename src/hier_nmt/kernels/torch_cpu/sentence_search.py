@@ -12,10 +12,9 @@ from typing import NamedTuple
 import torch
 from torch.nn import functional
 
+from ...ops.numerics import chunk_size, full_precision
 from .buffer_pool import BufferPool, thread_buffers
-from .linear import convolved, is_convolved
-from .numerics import full_precision
-from .processor import chunk_size, has_zen5_avx512, runs_eagerly_on_processor
+from .processor import runs_eagerly_on_processor
 from .stable_topk import FEW_SCORES, top_columns, top_members
 
 # Scores held at one time.
@@ -105,8 +104,7 @@ def parts_of_search(query: torch.Tensor, key: torch.Tensor) -> Iterator[tuple[sl
     if num_queries * num_keys >= SCORES_AT_ONCE // 8 and runs_eagerly_on_processor(key):
         # Products of one head, that stay in the processor's cache, are found and compared faster.
         parts = [(slice(b, b + 1), slice(h, h + 1)) for b in range(batch_size) for h in range(num_heads)]
-        # Convolutions give fresh memory, of which less is faster; kept memory is better made use of in larger parts.
-        size = SCORES_AT_ONCE // (2 if are_convolved(query, key) else 1) // num_keys
+        size = SCORES_AT_ONCE // num_keys
     for documents, heads in parts:
         for start in range(0, num_queries, max(size, 1)):
             yield documents, heads, slice(start, start + max(size, 1))
@@ -119,21 +117,11 @@ def limited_products(
 
     Limits of zero make negative zeros positive, as `top_columns` asks for.
     """
-    if queries.shape[:2].numel() == 1 and are_convolved(queries, keys):
-        return convolved(queries[0, 0], keys[0, 0], None if limits is None else limits[0, 0])[None, None]
     scores = buffers.take("scores", *queries.shape[:3], keys.shape[2])
     if limits is not None:
         scores.copy_(limits[:, :, None])
     scores.flatten(0, 1).baddbmm_(queries.flatten(0, 1), keys.flatten(0, 1).transpose(1, 2), beta=limits is not None)
     return scores
-
-
-def are_convolved(queries: torch.Tensor, keys: torch.Tensor) -> bool:
-    """Whether queries [..., E] are multiplied by keys [..., E] as a convolution.
-
-    It brings fresh memory, which costs more than it saves where it is hardly faster.
-    """
-    return is_convolved(queries, keys) and has_zen5_avx512()
 
 
 class Columns(NamedTuple):

@@ -18,11 +18,12 @@ from references import (
 from tiny_models import SOURCES, tiny_model, window_inputs
 from torch.autograd import grad
 
-from hier_nmt.kernels import compiled
-from hier_nmt.ops import grouped_attention
-from hier_nmt.ops.backends import compiled_backend, register_compiled_backend
-from hier_nmt.ops.block_plan import index_sentences
-from hier_nmt.ops.grouped_attention import Dropout
+from hier_nmt.cli.main import main
+from hier_nmt.kernels.cpu import compiled
+from hier_nmt.kernels.torch_cpu import grouped_attention
+from hier_nmt.kernels.torch_cpu.block_plan import rank_sentences
+from hier_nmt.kernels.torch_cpu.grouped_attention import Dropout
+from hier_nmt.ops.backends import backend_for, unregister_backend
 from hier_nmt.ops.selected_attention import attend_selected_sentences, is_grouped
 from hier_nmt.ops.sentence_selection import relevance_of_selected, select_by_relevance
 from hier_nmt.ops.sentence_tree import traverse_tree
@@ -48,7 +49,7 @@ def compiled_attention():
         pytest.skip(f"there is no C++ compiler {compiled.compiler()}")
     compiled.use_compiled_attention()
     yield
-    register_compiled_backend(None)
+    unregister_backend("compiled")
 
 
 def random_leaves(*shapes: tuple[int, ...]) -> list[torch.Tensor]:
@@ -217,14 +218,14 @@ def test_the_compiled_form_is_what_is_used(monkeypatch):
     for kernel in ("auto", "grouped"):
         attend_selected_sentences(*states, ids, *chosen, kernel=kernel).sum().backward()
     assert not is_grouped("auto", 3)
-    assert is_grouped("auto", 3, states[0])
-    assert not is_grouped("reference", 3, states[0])
+    assert is_grouped("auto", 3, backend_for(states[0]))
+    assert not is_grouped("reference", 3, backend_for(states[0]))
 
 
 @pytest.mark.parametrize(("dtype", "width"), [(torch.float64, 16), (torch.float32, 24)])
 def test_other_types_and_widths_keep_the_form_in_pytorch(dtype, width):
-    assert compiled_backend(torch.zeros(1, 1, 1, width, dtype=dtype)) is None
-    assert compiled_backend(torch.zeros(1, 1, 1, 16)) is not None
+    assert backend_for(torch.zeros(1, 1, 1, width, dtype=dtype)).name == "torch_cpu"
+    assert backend_for(torch.zeros(1, 1, 1, 16)).name == "compiled"
 
 
 @pytest.mark.parametrize(("dtype", "width"), [(torch.float16, 16), (torch.bfloat16, 16), *TILES])
@@ -264,7 +265,7 @@ def test_large_logits_and_scores_stay_finite(dtype, width):
 def attend_with_dropout(query, key, value, ids, dropout):
     numbers, scores = torch.ones(*query.shape[:3], 1, dtype=torch.int64), torch.zeros(*query.shape[:3], 1)
     return compiled.CompiledAttention.apply(
-        query, key, value, scores, numbers, index_sentences(ids), None, 0.25, dropout
+        query, key, value, scores, numbers, rank_sentences(ids), None, 0.25, dropout
     )
 
 
@@ -467,7 +468,7 @@ def test_a_model_computes_the_same_with_it_and_without(attention):
         losses[name] = model(**inputs).loss
         losses[name].backward()
         losses[f"{name} gradients"] = [weight.grad.clone() for weight in model.parameters() if weight.grad is not None]
-        register_compiled_backend(None)
+        unregister_backend("compiled")
     torch.testing.assert_close(losses["compiled"], losses["not compiled"], rtol=1e-5, atol=1e-5)
     torch.testing.assert_close(losses["compiled gradients"], losses["not compiled gradients"], rtol=1e-4, atol=1e-5)
 
@@ -491,11 +492,34 @@ def test_a_compiler_that_is_missing_or_fails_is_named(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_environment_variable_has_it_used_from_the_import_on():
+@pytest.mark.parametrize(("choice", "expected"), [("1", "compiled"), (None, "compiled"), ("0", "torch_cpu")])
+def test_what_has_been_compiled_is_used_from_the_import_on_unless_it_is_not_wanted(choice, expected):
+    compiled.library()
+    assert name_of_backend(choice) == expected
+
+
+def test_nothing_is_compiled_unasked(tmp_path):
+    assert name_of_backend(None, HIER_NMT_CACHE=str(tmp_path)) == "torch_cpu"
+    assert list(tmp_path.iterdir()) == []
+
+
+def name_of_backend(choice, **variables):
+    """The backend that is used in a new process under the given HIER_NMT_COMPILED_ATTENTION."""
     code = (
-        "import hier_nmt, torch; from hier_nmt.ops.compiled_backend import compiled_backend;"
-        "print(compiled_backend(torch.zeros(1, 1, 1, 16)) is not None)"
+        "import hier_nmt, torch; from hier_nmt.ops.backends import backend_for;"
+        "print(backend_for(torch.zeros(1, 1, 1, 16)).name)"
     )
-    environment = {**os.environ, "HIER_NMT_COMPILED_ATTENTION": "1"}
+    environment = {name: value for name, value in os.environ.items() if name != "HIER_NMT_COMPILED_ATTENTION"}
+    environment |= variables if choice is None else {"HIER_NMT_COMPILED_ATTENTION": choice}
     result = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
-    assert result.stdout.strip() == "True"
+    return result.stdout.strip()
+
+
+def test_the_command_compiles_once(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("HIER_NMT_CACHE", str(tmp_path))
+    compiled.library.cache_clear()
+    assert main(["compile"]) == 0
+    assert capsys.readouterr().out == f"compiled: {compiled.library_path()}\n"
+    assert main(["compile"]) == 0
+    assert capsys.readouterr().out == f"compiled before: {compiled.library_path()}\n"
+    compiled.library.cache_clear()

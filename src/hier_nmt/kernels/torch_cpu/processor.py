@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What the processor can do, and how much is given to it, or to a device, at one time."""
+"""What the processor can do, and copies of what was planned on it."""
 
 import functools
 from collections.abc import Mapping
@@ -8,9 +8,6 @@ from typing import Any
 
 import torch
 from torch import nn
-
-# Most numbers, such as logits, that a device works on at one time.
-MOST_AT_ONCE = 2**24
 
 # The devices whose copies from memory that is not pinned have read it before they return.
 DEVICES_THAT_READ_FIRST = ("cuda",)
@@ -29,14 +26,6 @@ def runs_eagerly_on_processor(*tensors: torch.Tensor) -> bool:
     return all(some.device.type == "cpu" and type(some) in (torch.Tensor, nn.Parameter) for some in tensors)
 
 
-def chunk_size(on_processor: int, device: torch.device) -> int:
-    """How much is worked on at one time, where it is so much on a processor, whose cache is to hold it.
-
-    A device takes more, because each operation costs a launch there, however little it does.
-    """
-    return on_processor if device.type == "cpu" else min(64 * on_processor, MOST_AT_ONCE)
-
-
 def copy_to_device(planned: torch.Tensor, device: torch.device) -> torch.Tensor:
     """What was planned on the processor, on the device: on CUDA without a wait for what the device has still to do.
 
@@ -49,10 +38,3 @@ def copy_to_device(planned: torch.Tensor, device: torch.device) -> torch.Tensor:
 def multiplies_bfloat16() -> bool:
     """Whether the processor has instructions that multiply numbers in bfloat16."""
     return bool(processor_capabilities().get("avx512_bf16"))
-
-
-def has_zen5_avx512() -> bool:
-    """Whether an AMD processor multiplies 512 bits at once, as from Zen 5 on; Zen 4 takes them in two halves."""
-    capabilities = processor_capabilities()
-    # Instructions that came with Zen 5, of which a virtual machine may hide one.
-    return bool(capabilities.get("avx_vnni") or capabilities.get("avx512_vp2intersect"))

@@ -19,7 +19,8 @@ from typing import NamedTuple
 import torch
 from torch.nn import functional
 
-from .processor import chunk_size, copy_to_device
+from ...ops.numerics import chunk_size
+from .processor import copy_to_device
 
 # Most queries of a block.
 MOST_QUERIES = 1024
@@ -33,7 +34,7 @@ NUMBERS_AT_ONCE = 2**18
 LENGTH_CLASSES = [8 * 2 ** (step / 2) for step in range(40)]
 
 
-class SentenceSpans(NamedTuple):
+class RankedSentences(NamedTuple):
     """Where the tokens of each sentence of a batch are; its sentences are ranked by length, the shortest first.
 
     Attributes:
@@ -52,7 +53,7 @@ class SentenceSpans(NamedTuple):
     keys: torch.Tensor
 
 
-def index_sentences(key_sentence_ids: torch.Tensor) -> SentenceSpans:
+def rank_sentences(key_sentence_ids: torch.Tensor) -> RankedSentences:
     """The tokens of the sentences numbered in `key_sentence_ids` [B, K] from 1; 0 is padding."""
     batch_size, _ = key_sentence_ids.shape
     num_numbers = int(key_sentence_ids.max()) + 1
@@ -66,7 +67,7 @@ def index_sentences(key_sentence_ids: torch.Tensor) -> SentenceSpans:
     length, place = count.sort(stable=True)
     rank = torch.empty_like(place).scatter_(0, place, torch.arange(num_places, device=count.device))
     rank.masked_fill_(count == 0, num_places)
-    return SentenceSpans(copy_to_device(rank, device), start[place], length, place // num_numbers, keys)
+    return RankedSentences(copy_to_device(rank, device), start[place], length, place // num_numbers, keys)
 
 
 def counts(numbers: torch.Tensor, bound: int) -> torch.Tensor:
@@ -142,7 +143,7 @@ class Blocks:
         group: sentence and head of each block [M], `rank * H' + head`; blocks of one group follow one another. On the
             processor.
         is_divided: some group has several blocks.
-        start: where the tokens of its sentence begin in `SentenceSpans.keys` [M].
+        start: where the tokens of its sentence begin in `RankedSentences.keys` [M].
         length: how many these are [M].
         offset: of its sentence and head in `RowOrder` [M].
         slot: slot of each pair [R, C], int32; the number of slots for pairs that name no sentence.
@@ -161,7 +162,7 @@ class Blocks:
 
 def plan_blocks(
     numbers: torch.Tensor,
-    spans: SentenceSpans,
+    ranked: RankedSentences,
     key_order: RowOrder,
     *,
     first_head: int = 0,
@@ -171,22 +172,22 @@ def plan_blocks(
 
     Args:
         numbers: of the sentences.
-        spans: where the tokens of the sentences are.
+        ranked: where the tokens of the sentences are.
         key_order: in which order the keys lie.
         first_head: the first of the heads at work.
         num_queries: slots of every block, for whoever works on each block alone: then there are no chunks. None: as
             many as the largest block of its chunk needs.
     """
     batch_size, num_heads, _, num_choices = numbers.shape
-    num_places, num_pairs = len(spans.rank), numbers.numel()
+    num_places, num_pairs = len(ranked.rank), numbers.numel()
     num_groups = num_places * num_heads
     device = numbers.device
     first_place = torch.arange(0, num_places, num_places // batch_size, device=device)[:, None, None, None]
     heads = torch.arange(num_heads, device=device)[:, None, None]
-    rank = spans.rank.index_select(0, (numbers + first_place).flatten()).view(numbers.shape)
+    rank = ranked.rank.index_select(0, (numbers + first_place).flatten()).view(numbers.shape)
     group_of_pair = rank.mul_(num_heads).add_(heads).flatten()
     count = counts(group_of_pair, num_groups + num_heads)[:num_groups].cpu()
-    length = spans.length.repeat_interleave(num_heads)
+    length = ranked.length.repeat_interleave(num_heads)
     if num_queries is None:
         most = (chunk_size(NUMBERS_AT_ONCE, device) // length.clamp_min(1)).clamp_(1, MOST_QUERIES)
         num_blocks = (count + most - 1) // most
@@ -230,9 +231,9 @@ def plan_blocks(
         row=(slot_pair // num_choices).clamp_max_(num_pairs // num_choices - 1).int(),
         group=group,
         is_divided=bool((num_blocks > 1).any()),
-        start=copy_to_device(spans.start[rank], device),
-        length=copy_to_device(spans.length[rank], device),
-        offset=copy_to_device(key_order.offset(spans.row[rank], head + first_head), device),
+        start=copy_to_device(ranked.start[rank], device),
+        length=copy_to_device(ranked.length[rank], device),
+        offset=copy_to_device(key_order.offset(ranked.row[rank], head + first_head), device),
         slot=torch.empty_like(slot).scatter_(0, pair, slot).view(-1, num_choices).int(),
         chunks=chunks,
     )
@@ -314,7 +315,7 @@ class Slab(NamedTuple):
 
     Attributes:
         blocks: which of their queries read which sentences.
-        spans: of all sentences.
+        ranked: of all sentences.
         key_order: in which order the keys lie.
         num_heads: H'.
         num_queries: Q.
@@ -322,7 +323,7 @@ class Slab(NamedTuple):
     """
 
     blocks: Blocks
-    spans: SentenceSpans
+    ranked: RankedSentences
     key_order: RowOrder
     num_heads: int
     num_queries: int
@@ -342,10 +343,10 @@ class Slab(NamedTuple):
                     if following.longest != plan.longest or (following is not plan and num_tokens > most_tokens):
                         break
                     known_until = following.blocks.stop
-                spans, keys, is_token = self._words(slice(first, known_until), plan.longest, plan.is_even)
+                ranked, keys, is_token = self._words(slice(first, known_until), plan.longest, plan.is_even)
             here = slice(plan.blocks.start - first, plan.blocks.stop - first)
             attend_mask = None if is_token is None else is_token[here, :, None]
-            yield self._chunk(plan, spans[here], keys[here], attend_mask)
+            yield self._chunk(plan, ranked[here], keys[here], attend_mask)
 
     def _words(
         self, blocks: slice, longest: int, is_even: bool
@@ -357,20 +358,20 @@ class Slab(NamedTuple):
         index = torch.arange(longest, device=self.blocks.start.device)
         places = self.blocks.start[blocks, None] + index
         if is_even:
-            spans = self.spans.keys[places]
-            return spans, self.key_order.places(spans) + self.blocks.offset[blocks, None], None
+            ranked = self.ranked.keys[places]
+            return ranked, self.key_order.places(ranked) + self.blocks.offset[blocks, None], None
         is_token = index < self.blocks.length[blocks, None]
-        spans = self.spans.keys[places.masked_fill_(~is_token, 0)]
-        keys = self.key_order.places(spans) + self.blocks.offset[blocks, None]
-        keys.masked_fill_(~is_token, len(self.spans.keys) * self.key_order.num_heads)
-        return spans, keys, is_token
+        ranked = self.ranked.keys[places.masked_fill_(~is_token, 0)]
+        keys = self.key_order.places(ranked) + self.blocks.offset[blocks, None]
+        keys.masked_fill_(~is_token, len(self.ranked.keys) * self.key_order.num_heads)
+        return ranked, keys, is_token
 
     def _chunk(
-        self, plan: ChunkPlan, spans: torch.Tensor, keys: torch.Tensor, attend_mask: torch.Tensor | None
+        self, plan: ChunkPlan, ranked: torch.Tensor, keys: torch.Tensor, attend_mask: torch.Tensor | None
     ) -> Chunk:
         rows = self.blocks.row[plan.slots].view(-1, plan.num_queries)
         if self.query_positions is not None:
             positions = self.query_positions[rows % self.num_queries]
-            is_past = (spans % self.key_order.length)[..., None] <= positions[:, None, :]
+            is_past = (ranked % self.key_order.length)[..., None] <= positions[:, None, :]
             attend_mask = is_past if attend_mask is None else is_past & attend_mask
         return Chunk(plan.blocks, plan.slots, rows, keys, attend_mask)

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from hier_nmt.ops.processor import copy_to_device
+from hier_nmt.kernels.torch_cpu.processor import copy_to_device
 
 
 class Planned:

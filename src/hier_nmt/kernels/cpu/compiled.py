@@ -2,15 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """A compiled form of attention to selected sentences on the processor, for those who have a C++ compiler.
 
-    from hier_nmt.kernels.compiled import use_compiled_attention
+    from hier_nmt.kernels.cpu.compiled import use_compiled_attention
 
     use_compiled_attention()
 
 From then on `attention_kernel` "auto" and "grouped" use it on the processor, forward and backward, for float32 and, by
 way of float32, for half types; head widths must be multiples of 16. Where the processor multiplies tiles of matrices
 (AMX), it does so for head widths that are multiples of 32: to choose sentences, and in bfloat16 in the forward pass
-without dropout. Setting the environment variable HIER_NMT_COMPILED_ATTENTION=1 does the same when the package is
-imported. Nothing needs it.
+without dropout. `hier-nmt compile` compiles it once; from then on it is used whenever the package is imported, unless
+the environment variable HIER_NMT_COMPILED_ATTENTION is 0. Nothing needs it.
 
 Dimensions: B batch, H heads, Q queries, K keys, N sentences, E head width, C sentences read per query, t selected.
 """
@@ -29,10 +29,12 @@ from typing import Any
 
 import torch
 
-from ..ops import sentence_search
-from ..ops.backends import CompiledBackend, register_compiled_backend
-from ..ops.block_plan import SentenceSpans
-from ..ops.sentence_tree import start_level
+from ...ops.backends import Backend, register_backend
+from ...ops.sentence_tree import start_level
+from ..torch_cpu import sentence_search
+from ..torch_cpu.block_plan import RankedSentences
+from ..torch_cpu.grouped_attention import grouped_attention
+from ..torch_cpu.relevance import relevance_of_selected
 
 SOURCES = sorted(Path(__file__).parent.glob("*.cpp"))
 HEADERS = sorted(Path(__file__).parent.glob("*.h"))
@@ -63,9 +65,15 @@ def use_compiled_attention() -> None:
         RuntimeError: there is no C++ compiler (the environment variable CXX, else g++), or it fails.
     """
     library()
-    register_compiled_backend(
-        CompiledBackend(is_usable, CompiledAttention.apply, search_all, search_tree, relevance, relevance_gradients)
-    )
+    register_backend(BACKEND)
+
+
+def is_compiled() -> bool:
+    """Whether the library is there, of these sources, for this machine and PyTorch."""
+    try:
+        return library_path().exists()
+    except (OSError, RuntimeError):  # no home directory, or one that cannot be read
+        return False
 
 
 @cache
@@ -180,7 +188,7 @@ def address(tensor: torch.Tensor | None) -> int | None:
 def make_plan(
     states: Sequence[torch.Tensor],
     sentence_ids: torch.Tensor,
-    spans: SentenceSpans,
+    ranked: RankedSentences,
     query_positions: torch.Tensor | None,
     scaling: float,
     dropout: Any,
@@ -189,9 +197,9 @@ def make_plan(
     query, key, _ = states
     batch_size, num_heads, num_queries, width = query.shape
     return Plan(
-        batch_size, num_heads, num_queries, key.shape[2], width, sentence_ids.shape[-1], len(spans.rank) // batch_size,
+        batch_size, num_heads, num_queries, key.shape[2], width, sentence_ids.shape[-1], len(ranked.rank) // batch_size,
         address(sentence_ids), address(query_positions),
-        *(address(part) for part in (spans.rank, spans.start, spans.length, spans.keys)),
+        *(address(part) for part in (ranked.rank, ranked.start, ranked.length, ranked.keys)),
         scaling, dropout.probability, dropout.seed,
         *(Steps(*some.stride()[:3]) for some in states),
     )  # fmt: skip
@@ -201,25 +209,25 @@ class CompiledAttention(torch.autograd.Function):
     """What `GroupedAttention` of the models computes, with the same arguments."""
 
     @staticmethod
-    def forward(ctx, query, key, value, scores, sentence_ids, spans, query_positions, scaling, dropout):  # type: ignore[no-untyped-def]
+    def forward(ctx, query, key, value, scores, sentence_ids, ranked, query_positions, scaling, dropout):  # type: ignore[no-untyped-def]
         """Output [B, H, Q, E]."""
         with_tiles = dropout.probability == 0.0 and uses_tiles(query, key, value)
         inputs = [some.contiguous() if with_tiles else with_whole_rows(some) for some in (query, key, value)]
         inputs.append(scores.contiguous())
         sentence_ids = sentence_ids.contiguous()
         query_positions = None if query_positions is None else query_positions.contiguous()
-        spans = SentenceSpans(*(part.contiguous() for part in spans))
+        ranked = RankedSentences(*(part.contiguous() for part in ranked))
         dtype, attend = torch.float32, library().attend_forward
         if with_tiles:
             dtype, attend = torch.bfloat16, library().attend_forward_bfloat16
         states = [some.to(dtype) for some in inputs[:3]]
         output = torch.empty_like(states[0])
         normaliser = output.new_empty(output.shape[:3], dtype=torch.float32)
-        plan = make_plan(states, sentence_ids, spans, query_positions, scaling, dropout)
+        plan = make_plan(states, sentence_ids, ranked, query_positions, scaling, dropout)
         pointers = map(pointer_to_rows, [*states, inputs[3].float(), output, normaliser])
         attend(ctypes.byref(plan), *pointers, torch.get_num_threads())
         output = output.to(query.dtype)
-        ctx.save_for_backward(*inputs, output, normaliser, sentence_ids, query_positions, *spans)
+        ctx.save_for_backward(*inputs, output, normaliser, sentence_ids, query_positions, *ranked)
         ctx.settings = (scaling, dropout)
         return output
 
@@ -228,11 +236,11 @@ class CompiledAttention(torch.autograd.Function):
     def backward(ctx, grad_output):  # type: ignore[no-untyped-def]
         """Gradients of query, key, value and scores."""
         *states, sentence_ids, query_positions, rank, start, length, row, keys = ctx.saved_tensors
-        spans = SentenceSpans(rank, start, length, row, keys)
+        ranked = RankedSentences(rank, start, length, row, keys)
         inputs = [some.float() for some in (*states, grad_output)]
         for place in (4, 6):  # the output and its gradient
             inputs[place] = laid_out_like(inputs[place], inputs[0])
-        plan = make_plan(inputs[:3], sentence_ids, spans, query_positions, *ctx.settings)
+        plan = make_plan(inputs[:3], sentence_ids, ranked, query_positions, *ctx.settings)
         grads = [torch.empty_like(some) for some in inputs[:4]]
         pointers = map(pointer_to_rows, [*inputs, *grads])
         library().attend_backward(ctypes.byref(plan), *pointers, torch.get_num_threads())
@@ -269,13 +277,13 @@ def search_all(
     own_sentence_ids: torch.Tensor | None,
     num_choosable: torch.Tensor | None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """What `sentence_search.search_all` gives back."""
+    """Sentences of `sentence_selection.search_all`, whose arguments these are."""
     arguments = query, key, sentence_mask, t, own_sentence_ids, num_choosable
     if query.shape[2] == 1:
         # A decoding step is faster where nothing is done to each key.
         return sentence_search.search_all(*arguments)
     if torch.isnan(query.sum() + key.masked_fill(~sentence_mask[:, None, :, None], 0.0).sum()):
-        # Comparisons would leave out what is no number, and hide it.
+        # Comparisons would leave out NaN, and hide it.
         return sentence_search.search_all(*arguments)
     batch_size, num_heads, num_queries, width = query.shape
     with_tiles = t <= MAX_CHOICES_WITH_TILES and width % TILE_NUMBERS == 0 and has_tiles()
@@ -300,7 +308,7 @@ def search_tree(
     t: int,
     own_sentence_ids: torch.Tensor | None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """What `sentence_tree.search_tree` gives back."""
+    """Leaves of `sentence_tree.search_tree`, whose arguments these are."""
     batch_size, num_heads, num_queries, width = query.shape
     query, all_keys, all_masks = query.contiguous(), torch.cat(list(keys), dim=2), as_bytes(torch.cat(list(masks), 1))
     own_sentence_ids = None if own_sentence_ids is None else own_sentence_ids.contiguous()
@@ -346,3 +354,14 @@ def call(name: str, sizes: Sequence[int], tensors: Sequence[torch.Tensor | None]
 def as_bytes(mask: torch.Tensor) -> torch.Tensor:
     """A boolean mask as contiguous bytes."""
     return mask.contiguous().view(torch.uint8)
+
+
+BACKEND = Backend(
+    "compiled",
+    is_usable,
+    0,
+    partial(grouped_attention, apply=CompiledAttention.apply),
+    search_all,
+    search_tree,
+    partial(relevance_of_selected, score=relevance, gradients=relevance_gradients),
+)

@@ -14,7 +14,7 @@ import torch
 from tiny_models import SOURCES, tiny_model, window_inputs
 from torch.autograd import grad, gradcheck
 
-from hier_nmt.ops import backends, grouped_attention
+from hier_nmt.ops import backends, selected_attention
 from hier_nmt.ops.selected_attention import attend_selected_sentences, is_grouped
 
 HAS_TRITON = importlib.util.find_spec("triton") is not None
@@ -31,7 +31,7 @@ COMPILE = """
 from triton import compile
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
-from hier_nmt.kernels.triton_attention import attend_blocks, block_gradients
+from hier_nmt.kernels.triton.triton_attention import attend_blocks, block_gradients
 
 STATES = ("query", "key", "value", "grad_output")
 TYPES = {"row": "*i32", "positions": "*i64", "seed": "i64"}
@@ -175,7 +175,7 @@ def test_the_kernels_compile_for_a_gpu(tmp_path):
 
 @needs_triton
 def test_it_is_taken_when_asked_for_by_name_alone(monkeypatch):
-    monkeypatch.setattr(grouped_attention, "triton_attention", None)
+    monkeypatch.setattr(selected_attention, "triton_attention", None)
     states = random_states(*[(1, 2, 3, 16)] * 3)
     chosen = torch.zeros(1, 2, 3, 1, dtype=torch.int64), torch.zeros(1, 2, 3, 1)
     for kernel in ("auto", "grouped", "reference"):
@@ -195,12 +195,12 @@ def test_without_its_interpreter_the_processor_is_an_error(monkeypatch):
 
 
 def test_without_triton_the_message_says_what_to_install(monkeypatch):
-    monkeypatch.setitem(sys.modules, "hier_nmt.kernels.triton_attention", None)
+    monkeypatch.setitem(sys.modules, "hier_nmt.kernels.triton.triton_attention", None)
     with pytest.raises(ImportError, match="attention_kernel='triton' needs Triton: pip install triton"):
         backends.triton_attention()
 
 
 def test_without_the_package_the_message_says_so(monkeypatch):
-    monkeypatch.delitem(backends._installed, "triton")
+    monkeypatch.setattr(backends, "_triton", [])
     with pytest.raises(ImportError, match="is in the package hier_nmt, which must be imported before"):
         backends.triton_attention()

@@ -12,6 +12,7 @@ queries of a block.
 """
 
 import os
+from functools import partial
 from typing import Any
 
 import torch
@@ -19,8 +20,8 @@ import triton
 import triton.language as tl
 from torch.nn import functional
 
-from ..ops.block_plan import RowOrder, plan_blocks
-from ..ops.grouped_attention import LOG2_E, flat_rows, merge
+from ..torch_cpu.block_plan import RowOrder, plan_blocks
+from ..torch_cpu.grouped_attention import LOG2_E, flat_rows, grouped_attention, merge
 
 # What the matrix units of a GPU multiply at least.
 SHORTEST = 16
@@ -148,20 +149,20 @@ class TritonAttention(torch.autograd.Function):
     """What `GroupedAttention` of the models computes, with the same arguments."""
 
     @staticmethod
-    def forward(ctx, query, key, value, scores, sentence_ids, spans, query_positions, scaling, dropout):  # type: ignore[no-untyped-def]
+    def forward(ctx, query, key, value, scores, sentence_ids, ranked, query_positions, scaling, dropout):  # type: ignore[no-untyped-def]
         """Output [B, H, Q, E]; ValueError where Triton cannot run."""
         check_device(query)
         # As many queries as would fill half of the blocks, if all sentences were read equally often.
-        num_groups = len(spans.rank) * query.shape[1]
+        num_groups = len(ranked.rank) * query.shape[1]
         length = 4 * SHORTEST if sentence_ids.numel() >= 2 * SHORTEST * num_groups else SHORTEST
-        blocks = plan_blocks(sentence_ids, spans, RowOrder(key.shape[1], key.shape[2]), num_queries=length)
+        blocks = plan_blocks(sentence_ids, ranked, RowOrder(key.shape[1], key.shape[2]), num_queries=length)
         of_query, of_key, of_value, of_scores = (rows.contiguous() for rows in all_rows(query, key, value, scores))
         num_blocks = len(blocks.group)
         # One slot more than there are: that of pairs which name no sentence.
         outputs = scores.new_zeros(len(blocks.row) + 1, query.shape[-1])
         sums = scores.new_zeros(2, len(outputs))
         sums[0, -1] = -torch.inf
-        plan = (blocks.row, blocks.start, blocks.length, blocks.offset, spans.keys, query_positions)
+        plan = (blocks.row, blocks.start, blocks.length, blocks.offset, ranked.keys, query_positions)
         sizes = (query.shape[-1], query.shape[2], key.shape[2], dropout.probability, dropout.seed)
         constants = constants_of(query, length, query_positions, dropout)
         if num_blocks:
@@ -223,3 +224,7 @@ def constants_of(
         "IS_CAUSAL": query_positions is not None,
         "HAS_DROPOUT": dropout.probability > 0.0,
     }
+
+
+# `selected_attention.attend_sentences` in Triton.
+attend_sentences = partial(grouped_attention, apply=TritonAttention.apply)

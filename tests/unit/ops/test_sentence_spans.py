@@ -9,7 +9,9 @@ import torch
 from largest_tensor import LargestTensor
 from references import selected_attention_reference
 
-from hier_nmt.ops.gathered_attention import MAX_GATHERED_KEYS, gathered_attention, sort_keys
+from hier_nmt.ops import selected_attention
+from hier_nmt.ops.selected_attention import MAX_GATHERED_KEYS, attend_sentences, gathers_few, read_sentences
+from hier_nmt.ops.sentence_spans import SentenceSpans
 
 DOCUMENTS = {
     "uneven": [[1, 1, 1, 2, 3, 3, 3, 3, 4, 4]],
@@ -38,17 +40,29 @@ def chosen_places(key_ids: torch.Tensor, num_queries: int, num_places: int) -> t
     return orders[..., :num_places].masked_fill(~is_filled, 0), is_filled
 
 
+def attend_gathered(query, key, value, spans, indices, scores, scaling, own_sentence_ids=None, query_positions=None):
+    sentence_ids, scores = read_sentences(indices, scores, own_sentence_ids)
+    return attend_sentences(query, key, value, scores, sentence_ids, spans, query_positions, scaling)
+
+
 def assert_equals_the_loop(key_ids, num_queries, num_places, **options):
     leaves = leaves_of(key_ids, num_queries, num_places)
     indices, is_filled = chosen_places(key_ids, num_queries, num_places)
     scores = leaves[3].masked_fill(~is_filled, -math.inf)
     weighting = torch.linspace(-1, 2, leaves[0].numel(), dtype=torch.float64).view(leaves[0].shape)
-    fast = gathered_attention(*leaves[:3], sort_keys(key_ids), indices, scores, scaling=0.7, **options)
+    fast = attend_gathered(*leaves[:3], SentenceSpans(key_ids), indices, scores, scaling=0.7, **options)
     slow = selected_attention_reference(*leaves[:3], key_ids, indices, scores, scaling=0.7, **options)
     torch.testing.assert_close(fast, slow, rtol=1e-10, atol=1e-10)
     losses = [(output * weighting).sum() for output in (fast, slow)]
     gradients = [torch.autograd.grad(loss, leaves, retain_graph=True, materialize_grads=True) for loss in losses]
     torch.testing.assert_close(*gradients, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("elements", [1, 200], ids=["query by query", "some queries"])
+@every_document
+def test_chunks_of_queries_equal_the_loop(ids, elements, monkeypatch):
+    monkeypatch.setattr(selected_attention, "GATHERED_AT_ONCE", elements)
+    assert_equals_the_loop(torch.tensor(ids), 7, 2)
 
 
 @every_document
@@ -68,29 +82,37 @@ def test_the_own_sentence_without_a_view_of_the_future_equals_the_loop(ids, num_
 
 
 def test_keys_of_a_sentence_are_found_wherever_they_stand():
-    keys = sort_keys(torch.tensor([[3, 0, 1, 3, 2, 1], [0, 0, 1, 1, 1, 2]]))
-    assert keys.numbers.tolist() == [[0, 1, 1, 2, 3, 3], [0, 0, 1, 1, 1, 2]]
-    assert keys.order.tolist() == [[1, 2, 5, 4, 0, 3], [0, 1, 2, 3, 4, 5]]
-    assert keys.longest == 3
+    spans = SentenceSpans(torch.tensor([[3, 0, 1, 3, 2, 1], [0, 0, 1, 1, 1, 2]]))
+    assert spans.sorted_ids.tolist() == [[0, 1, 1, 2, 3, 3], [0, 0, 1, 1, 1, 2]]
+    assert spans.order.tolist() == [[1, 2, 5, 4, 0, 3], [0, 1, 2, 3, 4, 5]]
+    assert spans.longest == 3
 
 
 def test_queries_gather_only_while_what_they_could_read_is_small():
-    keys = sort_keys(torch.tensor([[1] * 100 + [2], [1] * 101]))
-    assert keys.longest == 101
+    spans = SentenceSpans(torch.tensor([[1] * 100 + [2], [1] * 101]))
+    assert spans.longest == 101
     most = MAX_GATHERED_KEYS // (2 * 101)
-    assert keys.are_few(1, most)
-    assert not keys.are_few(1, most + 1)
-    assert not keys.are_few(2, most)
+
+    def few(num_queries, num_choices):
+        return gathers_few(torch.zeros(2, 1, num_queries, 4), spans, torch.zeros(2, 1, num_queries, num_choices).long())
+
+    assert few(1, most)
+    assert not few(1, most + 1)
+    assert not few(2, most)
+    assert few(8, 1)
+    assert not few(9, 1)
 
 
 def test_a_query_among_many_keys_touches_only_those_it_reads():
     # 500 sentences of 8 tokens; the query reads 3 of them in each of 2 heads of width 4. No key is copied but theirs.
     key_ids = torch.arange(1, 501).repeat_interleave(8)[None]
-    keys = sort_keys(key_ids)
+    spans = SentenceSpans(key_ids)
+    # What is found once for all layers and steps.
+    assert (spans.longest, spans.order.shape) == (8, (1, 4000))
     query, key, value = torch.randn(1, 2, 1, 4), *torch.randn(2, 1, 2, 4000, 8)[..., 2:6]
     indices = torch.tensor([7, 499, 250]).expand(1, 2, 1, 3)
     with LargestTensor() as largest:
-        gathered_attention(query, key, value, keys, indices, torch.zeros(1, 2, 1, 3), scaling=0.5)
+        attend_gathered(query, key, value, spans, indices, torch.zeros(1, 2, 1, 3), scaling=0.5)
         # Views of keys and values are no copies; they show the whole.
         largest_copy = largest.numbers
     assert largest_copy == 2 * 3 * 8 * 4

@@ -12,16 +12,17 @@ tokens of the longest sentence of a chunk.
 """
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
 from torch.nn import functional
 
-from .backends import compiled_backend, triton_attention
-from .block_plan import Chunk, RowOrder, SentenceSpans, Slab, plan_blocks
+from ...ops.numerics import chunk_size, full_precision
+from ...ops.sentence_spans import SentenceSpans
+from .block_plan import Chunk, RowOrder, Slab, plan_blocks, rank_sentences
 from .buffer_pool import BufferPool, thread_buffers
-from .numerics import full_precision
-from .processor import chunk_size, copy_to_device, multiplies_bfloat16
+from .processor import copy_to_device, multiplies_bfloat16
 
 # Pairs of a query and a sentence that are planned at one time.
 PAIRS_AT_ONCE = 2**16
@@ -262,7 +263,7 @@ class GroupedAttention(torch.autograd.Function):
     """`grouped_attention`, one slab of heads after the other, with a backward that holds no weights."""
 
     @staticmethod
-    def forward(ctx, query, key, value, scores, sentence_ids, spans, query_positions, scaling, dropout):  # type: ignore[no-untyped-def]
+    def forward(ctx, query, key, value, scores, sentence_ids, ranked, query_positions, scaling, dropout):  # type: ignore[no-untyped-def]
         """Output [B, H, Q, E]."""
         output, normaliser = None, scores.new_empty(scores.shape[:3])
         arithmetic = Arithmetic.of(query, scores)
@@ -271,8 +272,8 @@ class GroupedAttention(torch.autograd.Function):
         slabs = []
         for heads in head_slabs(sentence_ids):
             some = sentence_ids[:, heads]
-            blocks = plan_blocks(some, spans, key_order, first_head=heads.start)
-            slabs.append(Slab(blocks, spans, key_order, some.shape[1], some.shape[2], query_positions))
+            blocks = plan_blocks(some, ranked, key_order, first_head=heads.start)
+            slabs.append(Slab(blocks, ranked, key_order, some.shape[1], some.shape[2], query_positions))
             flat_query, flat_scores = rows_in_compute_dtype(heads, query, scores)
             of_heads = dropout.of_heads(heads.start)
             merged, sums = attend_slab(
@@ -329,7 +330,7 @@ def with_heads(whole: torch.Tensor | None, heads: slice, part: torch.Tensor, lik
 
 
 def head_slabs(sentence_ids: torch.Tensor) -> list[slice]:
-    """Heads whose pairs `numbers` [B, H, Q, C] are planned at one time."""
+    """Heads whose pairs `sentence_ids` [B, H, Q, C] are planned at one time."""
     num_heads = sentence_ids.shape[1]
     size = max(chunk_size(PAIRS_AT_ONCE, sentence_ids.device) * num_heads // max(sentence_ids.numel(), 1), 1)
     return [slice(start, min(start + size, num_heads)) for start in range(0, num_heads, size)]
@@ -341,7 +342,7 @@ def flat_rows(heads: slice, *states: torch.Tensor) -> list[torch.Tensor]:
 
 
 def rows_in_compute_dtype(heads: slice, *states: torch.Tensor) -> list[torch.Tensor]:
-    """The rows of some heads in the type in which they are worked on."""
+    """The rows of some heads in the type in which they are computed."""
     return [to_compute_dtype(rows) for rows in flat_rows(heads, *states)]
 
 
@@ -355,27 +356,22 @@ def grouped_attention(
     query: torch.Tensor,
     key: torch.Tensor,
     value: torch.Tensor,
+    scores: torch.Tensor,
+    sentence_ids: torch.Tensor,
     spans: SentenceSpans,
-    sentence_indices: torch.Tensor,
-    sentence_scores: torch.Tensor,
-    *,
-    own_sentence_ids: torch.Tensor | None = None,
-    query_positions: torch.Tensor | None = None,
+    query_positions: torch.Tensor | None,
     scaling: float,
     dropout: float = 0.0,
-    with_triton: bool = False,
+    apply: Callable[..., torch.Tensor] | None = None,
 ) -> torch.Tensor:
-    """Output [B, H, Q, E] of `attend_selected_sentences`, whose arguments these are; `spans` are those of the keys."""
+    """Output [B, H, Q, E] of `selected_attention.attend_sentences`, whose arguments these are.
+
+    Args:
+        apply: the same of ranked sentences, with dropout that can be repeated; default: `GroupedAttention`.
+    """
+    ranked = spans.derived("ranked", rank_sentences)
     # A sentence that has no tokens among these keys is not read.
-    num_numbers = len(spans.rank) // len(query)
-    is_read = (sentence_scores != -torch.inf) & (sentence_indices < num_numbers - 1)
-    sentence_ids, scores = (sentence_indices + 1) * is_read, torch.where(is_read, sentence_scores, 0.0)
-    if own_sentence_ids is not None:
-        own = own_sentence_ids * (own_sentence_ids < num_numbers)
-        own = own[:, None, :, None].expand(*sentence_ids.shape[:-1], 1)
-        own = own.masked_fill((sentence_ids == own).any(-1, keepdim=True), 0)
-        sentence_ids, scores = torch.cat([sentence_ids, own], dim=-1), functional.pad(scores, (0, 1))
+    sentence_ids = sentence_ids * (sentence_ids < len(ranked.rank) // len(query))
     seed = int(torch.randint(2**48, ())) if dropout > 0.0 else 0
-    compiled = compiled_backend(query)
-    attend = triton_attention() if with_triton else compiled.attend if compiled else GroupedAttention.apply
-    return attend(query, key, value, scores, sentence_ids, spans, query_positions, scaling, Dropout(dropout, seed))
+    attend = GroupedAttention.apply if apply is None else apply
+    return attend(query, key, value, scores, sentence_ids, ranked, query_positions, scaling, Dropout(dropout, seed))

@@ -6,8 +6,8 @@ import threading
 
 import torch
 
-from hier_nmt.ops import buffer_pool
-from hier_nmt.ops.buffer_pool import BufferPool, release_thread_buffers, thread_buffers
+from hier_nmt.kernels.torch_cpu import buffer_pool
+from hier_nmt.kernels.torch_cpu.buffer_pool import BufferPool, release_thread_buffers, thread_buffers
 
 LIKE = torch.zeros(1)
 

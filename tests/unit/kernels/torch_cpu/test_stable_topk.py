@@ -5,9 +5,9 @@
 import pytest
 import torch
 
-from hier_nmt.ops import stable_topk
-from hier_nmt.ops.buffer_pool import BufferPool
-from hier_nmt.ops.stable_topk import first_maxima, ordered_keys, top_columns, top_members
+from hier_nmt.kernels.torch_cpu import stable_topk
+from hier_nmt.kernels.torch_cpu.buffer_pool import BufferPool
+from hier_nmt.kernels.torch_cpu.stable_topk import first_maxima, ordered_keys, top_columns, top_members
 
 
 def rows_of_scores(num_rows, num_columns):

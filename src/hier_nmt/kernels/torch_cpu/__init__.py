@@ -1,0 +1,22 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Plain PyTorch tuned for processors: queries are grouped by the sentences that they read, and buffers are reused.
+
+It computes on other devices too, where it is chosen as well: what it plans, it plans on the processor.
+"""
+
+import torch
+
+from ...ops.backends import Backend
+from .grouped_attention import grouped_attention as attend
+from .relevance import relevance_of_selected
+from .sentence_search import search_all
+from .tree_search import search_tree
+
+
+def is_usable(query: torch.Tensor) -> bool:
+    """True: queries of any type, on any device."""
+    return True
+
+
+BACKEND = Backend("torch_cpu", is_usable, None, attend, search_all, search_tree, relevance_of_selected)

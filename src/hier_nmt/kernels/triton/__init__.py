@@ -1,0 +1,3 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Kernels in Triton for GPUs."""

@@ -1,0 +1,73 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Where the tokens of each sentence are among the keys of a batch.
+
+Dimensions: B batch, K keys, L sentences looked up, W tokens of the longest of them.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+
+class SentenceSpans:
+    """The keys of a batch in the order of their sentences, found when they are first asked for.
+
+    Args:
+        key_sentence_ids: sentence id of each key [B, K], from 1; 0 is padding.
+    """
+
+    def __init__(self, key_sentence_ids: torch.Tensor):
+        self.key_sentence_ids = key_sentence_ids
+        self._derived: dict[str, Any] = {}
+
+    def derived(self, name: str, derive: Callable[[torch.Tensor], Any]) -> Any:
+        """What `derive` makes of the ids [B, K], made once."""
+        if name not in self._derived:
+            self._derived[name] = derive(self.key_sentence_ids)
+        return self._derived[name]
+
+    @property
+    def longest(self) -> int:
+        """Tokens of the longest sentence; 0 if there is none."""
+        return self.derived("longest", _longest)
+
+    @property
+    def sorted_ids(self) -> torch.Tensor:
+        """The ids [B, K] in ascending order."""
+        return self.derived("sorted", _sorted)[0]
+
+    @property
+    def order(self) -> torch.Tensor:
+        """Index of each of `sorted_ids` among the keys [B, K]."""
+        return self.derived("sorted", _sorted)[1]
+
+    def tokens_of(self, sentence_ids: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Indices [B, L, W] among the keys of the tokens of the sentences [B, L], and which of them are tokens.
+
+        A sentence 0, or one that has no keys, has no tokens.
+        """
+        start = torch.searchsorted(self.sorted_ids, sentence_ids)
+        length = torch.searchsorted(self.sorted_ids, sentence_ids, right=True) - start
+        length = length.masked_fill(sentence_ids == 0, 0)
+        # A device is not waited for.
+        longest = int(length.max()) if length.device.type == "cpu" else self.longest
+        offset = torch.arange(max(longest, 1), device=length.device)
+        is_token = offset < length[..., None]  # [B, L, W]
+        index = (start[..., None] + offset).clamp_max(self.order.shape[1] - 1)
+        return self.order.gather(1, index.flatten(1)).view(index.shape), is_token
+
+
+def _longest(key_sentence_ids: torch.Tensor) -> int:
+    sizes = key_sentence_ids.new_zeros(len(key_sentence_ids), int(key_sentence_ids.max()) + 1)
+    sizes = sizes.scatter_add(1, key_sentence_ids, torch.ones_like(key_sentence_ids))
+    return int(sizes[:, 1:].amax()) if sizes.shape[1] > 1 else 0
+
+
+def _sorted(key_sentence_ids: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    if bool((key_sentence_ids[:, 1:] >= key_sentence_ids[:, :-1]).all()):
+        order = torch.arange(key_sentence_ids.shape[1], device=key_sentence_ids.device)
+        return key_sentence_ids.contiguous(), order.expand_as(key_sentence_ids)
+    found = key_sentence_ids.sort(dim=-1, stable=True)
+    return found.values, found.indices
