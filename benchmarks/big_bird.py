@@ -140,12 +140,12 @@ def run(module: MultiHeadAttention, states: torch.Tensor, plan: Any) -> torch.Te
 def systems_of(case: Case) -> list[str]:
     """The systems that are compared in the case."""
     num_tokens = sum(case.lengths)
-    left_out = set()
+    skipped = set()
     if num_tokens > LARGEST_SQUARE:
-        left_out |= {"full-eager", "masked"}
+        skipped |= {"full-eager", "masked"}
     if case.level == "core" or num_tokens <= BIG_BIRD_SHORTEST:
-        left_out.add("bigbird-pegasus")
-    return [system for system in ALL_SYSTEMS if system not in left_out]
+        skipped.add("bigbird-pegasus")
+    return [system for system in ALL_SYSTEMS if system not in skipped]
 
 
 def targets(measurements: Sequence[Measurement]) -> list[Target]:

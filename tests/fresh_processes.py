@@ -17,19 +17,19 @@ _REMOVED = ("PYTHONPATH", "HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "HF_EVALUATE_
 def python_without_package(folder: Path, *lacking: str) -> str:
     """The interpreter of a new virtual environment that has all that this one has, but for hier_nmt.
 
-    The libraries are linked, not copied; `.pth` files are left out, because an editable installation is one.
+    The libraries are linked, not copied; `.pth` files are skipped, because an editable installation is one.
 
     Args:
         folder: of the environment.
-        lacking: beginnings of the names of further libraries that are left out.
+        lacking: beginnings of the names of further libraries that are skipped.
     """
     venv.create(folder, symlinks=True, with_pip=False)
     (packages,) = folder.glob("lib/python*/site-packages")
     # Debian's Python names folders that a virtual environment does not have.
     for directory in filter(Path.is_dir, map(Path, site.getsitepackages())):
         for path in directory.iterdir():
-            is_left_out = path.name.startswith(("hier_nmt", "__editable__", *lacking)) or path.suffix == ".pth"
-            if not is_left_out and not (packages / path.name).exists():
+            is_skipped = path.name.startswith(("hier_nmt", "__editable__", *lacking)) or path.suffix == ".pth"
+            if not is_skipped and not (packages / path.name).exists():
                 (packages / path.name).symlink_to(path)
     return str(folder / "bin" / "python")
 

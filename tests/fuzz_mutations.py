@@ -49,7 +49,7 @@ def insert(rng: random.Random, content: bytes) -> bytes:
 
 
 def overwrite(rng: random.Random, content: bytes) -> bytes:
-    """With a token in the place of something."""
+    """With something replaced by a token."""
     start, stop = _place(rng, content)
     return content[:start] + rng.choice(TOKENS).encode("utf-8", "surrogatepass") + content[stop:]
 

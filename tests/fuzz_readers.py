@@ -269,7 +269,7 @@ def check_tags(folder: Path, rng: random.Random) -> None:
 
 
 def elements_of(parent: Any, with_text: bool) -> list[str]:
-    """The elements inside of another one and, if wanted, whether there is text in each."""
+    """The elements inside another one and, if wanted, whether there is text in each."""
     elements = [one for one in parent.iter() if one is not parent and isinstance(one.tag, str)]
     texts = ["".join(one.itertext()).strip() if with_text else "" for one in elements]
     return sorted(f"{one.tag} {dict(one.attrib)} {bool(text)}" for one, text in zip(elements, texts, strict=True))
@@ -297,7 +297,7 @@ def check_lines(format: str, path: Path, num_units: int) -> None:
 
 
 def check_corpus(format: str) -> Callable[[Path, random.Random], None]:
-    """Reads a corpus strictly and leaving out what is broken: the same documents, or something is reported."""
+    """Reads a corpus strictly and with skipping: the same documents, or something is reported."""
 
     def check(folder: Path, rng: random.Random) -> None:
         names = ["corpus.en", "corpus.fr"] if format in PAIRED_FORMATS else ["corpus"]
@@ -309,10 +309,10 @@ def check_corpus(format: str) -> Callable[[Path, random.Random], None]:
         lenient: list[ParallelDocument] = []
         with refusing(folder, CorpusError):
             lenient += read_documents(paths, format, "en", "fr", skip_bad=True, report=report)
-        if strict is not None and (report.left_out or lenient != strict):
-            raise Finding(f"strict {strict}, lenient {lenient} and {report.left_out}")
-        if strict is None and lenient and not report.left_out:
-            raise Finding("refused as a whole, but nothing is reported as left out")
+        if strict is not None and (report.skipped or lenient != strict):
+            raise Finding(f"strict {strict}, lenient {lenient} and {report.skipped}")
+        if strict is None and lenient and not report.skipped:
+            raise Finding("refused as a whole, but nothing is reported as skipped")
         for item in strict or lenient:
             for text in (*item.source_sentences, *item.target_sentences):
                 if not text.strip():
@@ -428,7 +428,7 @@ def check_recipe(folder: Path, rng: random.Random) -> None:
     try:
         Recipe.load("recipe.yaml", overrides)
     except RecipeError as error:
-        if not str(error).startswith(("recipe.yaml", "command line", "section model", "there is no recipe")):
+        if not str(error).startswith(("recipe.yaml", "command line", "section model", "no such recipe")):
             raise Finding(f"names no place: {error}") from error
         if len(str(error)) > 20_000:
             raise Finding(f"an error of {len(str(error))} characters") from error

@@ -120,7 +120,7 @@ class Hub:
         return variables if token is None else {**variables, "HF_TOKEN": token}
 
     def titles(self, repo_id: str, branch: str = "main") -> list[str]:
-        """The titles of the commits of a branch, the first one (which made the repository) left out."""
+        """The titles of the commits of a branch, without the first one, which created the repository."""
         return [commit.title for commit in self.repositories[repo_id].branches[branch][1:]]
 
     def last_commit(self, repo_id: str) -> str:
@@ -398,7 +398,7 @@ def resolve(request: HubRequestHandler, hub: Hub, repo_id: str, revision: str, p
 
 
 def content_answer(request: HubRequestHandler, content: bytes, **headers: str) -> Answer:
-    """The content, or what is left of it behind the bytes that the client has already."""
+    """The content, or the rest of it after the bytes that the client already has."""
     start = re.fullmatch(r"bytes=(\d+)-", request.headers.get("Range") or "")
     if start is None:
         return Answer(200, content, **headers)

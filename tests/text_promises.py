@@ -20,7 +20,7 @@ def translator(**config: Any) -> DocumentTranslationPipeline:
 
 
 class Silent(WordTranslator):
-    """A model that has nothing to say."""
+    """A model with empty translations."""
 
     def _said(self, source, prefix, config):
         super()._said(source, prefix, config)

@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What several tests of scripts need: a checkpoint and a corpus."""
+"""Fixtures of the tests of scripts: a checkpoint and a corpus."""
 
 import json
 
@@ -18,7 +18,7 @@ DOCUMENTS = [
 
 @pytest.fixture(scope="module")
 def checkpoint(tmp_path_factory) -> str:
-    """A tiny model that has learned nothing, with its tokenizer."""
+    """A tiny untrained model with its tokenizer."""
     folder = tmp_path_factory.mktemp("checkpoint")
     tokenizer = word_tokenizer()
     torch.manual_seed(0)

@@ -100,7 +100,7 @@ def test_a_pronoun_set_is_made_of_documents(repository, tmp_path, monkeypatch, c
     assert [row["targets"][1 - row["correct"]] for row in rows] == ["Il fonctionne.", "Elles sont légales."]
     (tmp_path / "a.jsonl").write_text(json.dumps({"id": "a", "paragraphs": [{"en": ["Yes."], "fr": ["Oui."]}]}) + "\n")
     assert run_command("corpus make-pronouns", *arguments) == 1
-    assert "no sentence of the corpus can be used" in capsys.readouterr().err
+    assert "no sentence of the corpus is usable" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -131,6 +131,6 @@ def test_options_of_the_contrastive_evaluation_are_checked_first(
 def test_outputs_of_the_measured_selection_are_checked_first(repository, tmp_path, monkeypatch, capsys) -> None:
     pytest.importorskip("matplotlib")
     assert run_command("selection", "no-model", "no-documents", "--plot", tmp_path / "a.xyz") == 1
-    assert "a.xyz has none of the endings of a figure" in capsys.readouterr().err
+    assert "a.xyz does not have an ending of a figure" in capsys.readouterr().err
     assert run_command("selection", "no-model", "no-documents", "--output", tmp_path) == 1
     assert "is a folder" in capsys.readouterr().err

@@ -166,7 +166,7 @@ def alone(repository, recipe) -> Path:
 
 @pytest.fixture(scope="module", params=WAYS)
 def shared(request, repository, recipe) -> Path:
-    """A run of two processes with half of the batch each, killed behind its first checkpoint and resumed."""
+    """A run of two processes with half of the batch each, killed after its first checkpoint and resumed."""
     output_dir = recipe.parent / request.param
     options = [str(recipe), f"--output-dir={output_dir}", "--training.per_device_train_batch_size=4"]
     state = output_dir / f"checkpoint-{SAVE_STEPS}" / "trainer_state.json"
@@ -174,7 +174,7 @@ def shared(request, repository, recipe) -> Path:
     kill_when_written(start(repository, commands, variables, *options), state)
     assert not (output_dir / "training_summary.json").exists()
     commands, variables = launches(repository, request.param)
-    assert "going on from " in assert_success(start(repository, commands, variables, *options))
+    assert "continuing from " in assert_success(start(repository, commands, variables, *options))
     return output_dir
 
 

@@ -105,7 +105,7 @@ def trained(recipe, repository) -> Path:
     return recipe.parent / "run"
 
 
-def test_it_learns_to_translate_what_it_has_not_seen(family, trained) -> None:
+def test_it_learns_to_translate_unseen_sentences(family, trained) -> None:
     summary = json.loads((trained / "training_summary.json").read_text())
     assert summary["steps"] == MAX_STEPS
     assert summary["metrics"]["final"]["eval_bleu"] > 80

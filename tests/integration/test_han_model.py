@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """HAN models through the scripts of the repository: train, resume, evaluate, translate a document.
 
-One chooses words by softmax and has Big Bird attention; the others predict word vectors, which were trained on the
+One has a softmax over words and Big Bird attention; the others predict word vectors, which were trained on the
 corpus: by fastText, where gensim is installed, and out of counts of neighbours.
 """
 
@@ -77,7 +77,7 @@ def split(sentences: Iterable[str]) -> list[list[str]]:
 
 
 def write_neighbour_vectors(path: Path, sentences: Sequence[Sequence[str]]) -> None:
-    """Vectors out of the counts of left and right neighbours, by their singular values, as a .vec file."""
+    """Vectors from the counts of left and right neighbours, by their singular values, as a .vec file."""
     words = sorted({word for sentence in sentences for word in sentence})
     counts = np.zeros((2, len(words), len(words)))
     for sentence in sentences:
@@ -101,7 +101,7 @@ def write_fasttext_model(path: Path, sentences: Sequence[Sequence[str]]) -> None
 
 
 def word_vector_sections(folder: Path, kind: str, documents: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """What a recipe says of word vectors, which are written into the folder."""
+    """The recipe keys of word vectors, which are written into the folder."""
     suffix, write = {"fasttext": (".bin", write_fasttext_model), "neighbours": (".vec", write_neighbour_vectors)}[kind]
     for language in ("en", "fr"):
         sides = [sentence for document in documents for sentence in document["paragraphs"][0][language]]
@@ -114,7 +114,7 @@ def word_vector_sections(folder: Path, kind: str, documents: list[dict[str, Any]
 
 
 def least_chrf(recipe: Path) -> float:
-    """What a model has to reach. FastText's vectors of a few words that all stand beside each other are much alike."""
+    """The required accuracy. FastText's vectors of a few words that all occur beside each other are similar."""
     training = yaml.safe_load(recipe.read_text())["training"]
     return 5 if training.get("source_vectors", "").endswith(".bin") else 60
 
@@ -225,7 +225,7 @@ def test_two_loads_of_a_checkpoint_agree_to_the_bit(trained) -> None:
     assert torch.equal(*logits)
 
 
-def test_evaluate_names_what_was_said_with_the_reference_fed_in(
+def test_evaluate_names_scores_under_teacher_forcing(
     trained, recipe, repository, tmp_path, monkeypatch, capsys
 ) -> None:
     pytest.importorskip("scipy")
@@ -258,7 +258,7 @@ def test_the_pipeline_translates_a_document_alone_as_among_others(trained) -> No
     [
         ("--model.word_vector_size=null", "training.source_vectors and target_vectors need model.word_vector_size"),
         ("--training.target_vectors=null", "needs training.source_vectors and training.target_vectors"),
-        ("--training.target_vectors=none.vec", "training.target_vectors: there is no file none.vec"),
+        ("--training.target_vectors=none.vec", "training.target_vectors: no such file: none.vec"),
         ("--tokenizer.algorithm=bpe", "tokenizer.algorithm=bpe with model.word_vector_size=6: use word"),
         ("--tokenizer.joint=true", "model.word_vector_size=6 needs tokenizer.joint: false"),
         ("--training.label_smoothing_factor=0.1", "label_smoothing_factor=0.1 with model.word_vector_size=6"),

@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A training run that is killed goes on with the same command and ends as if nothing had happened."""
+"""A training run that is killed continues with the same command and ends like an uninterrupted one."""
 
 import json
 import logging
@@ -19,7 +19,7 @@ import yaml
 from reversed_corpus import write_corpus
 from safetensors.torch import load_file
 
-from hier_nmt.training.checkpoints import last_whole_checkpoint
+from hier_nmt.training.checkpoints import last_complete_checkpoint
 
 MAX_STEPS, SAVE_STEPS = 30, 3
 
@@ -69,7 +69,7 @@ def script(repository) -> Path:
 
 
 class Messages(logging.Handler):
-    """Keeps what is logged."""
+    """Collects log messages."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -80,7 +80,7 @@ class Messages(logging.Handler):
 
 
 def train_here(script: Path, recipe: Path, output_dir: Path, *overrides: str) -> list[str]:
-    """Runs the training script in this process; what the package logged."""
+    """Runs the training script in this process; returns the log messages of the package."""
     messages = Messages()
     logger = logging.getLogger("hier_nmt")
     level = logger.level
@@ -135,7 +135,7 @@ def whole(script, recipe) -> Path:
 
 @pytest.fixture(scope="module")
 def killed(script, recipe) -> tuple[Path, list[str]]:
-    """A run killed in the middle, with a later checkpoint cut off, and resumed; and what the second command logged."""
+    """A run killed in the middle, with a later checkpoint truncated, and resumed; and the log of the second command."""
     output_dir = recipe.parent / "killed"
     signal_when(start_training(script, recipe, output_dir), (output_dir / f"checkpoint-{3 * SAVE_STEPS}").is_dir)
     assert not (output_dir / "training_summary.json").exists()
@@ -145,10 +145,10 @@ def killed(script, recipe) -> tuple[Path, list[str]]:
     return output_dir, train_here(script, recipe, output_dir)
 
 
-def test_a_killed_run_goes_on_from_the_last_whole_checkpoint(killed):
+def test_a_killed_run_continues_from_the_last_complete_checkpoint(killed):
     output_dir, messages = killed
     assert any(f"checkpoint-{MAX_STEPS - 1} is not used: trainer_state.json" in message for message in messages)
-    assert any(message.startswith("going on from ") for message in messages)
+    assert any(message.startswith("continuing from ") for message in messages)
     assert json.loads((output_dir / "training_summary.json").read_text(encoding="utf-8"))["steps"] == MAX_STEPS
 
 
@@ -164,16 +164,16 @@ def test_a_killed_and_resumed_run_ends_with_the_weights_of_an_uninterrupted_one(
     assert all(torch.equal(weights[name], resumed_weights[name]) for name in weights)
 
 
-def test_a_run_that_is_told_to_stop_saves_and_goes_on_from_there(script, recipe, tmp_path):
+def test_a_run_that_is_stopped_saves_and_continues_from_there(script, recipe, tmp_path):
     endless = "--training.max_steps=1000000"
     process = start_training(script, recipe, tmp_path, endless, "--training.enable_jit_checkpoint=true")
     printed = signal_when(process, (tmp_path / f"checkpoint-{SAVE_STEPS}").is_dir, signal.SIGTERM)
     assert process.returncode == 0
-    step = int(re.search(r"stopped; the same command goes on from .*/checkpoint-(\d+)\n", printed)[1])
-    assert last_whole_checkpoint(tmp_path) == tmp_path / f"checkpoint-{step}"
+    step = int(re.search(r"stopped; the same command continues from .*/checkpoint-(\d+)\n", printed)[1])
+    assert last_complete_checkpoint(tmp_path) == tmp_path / f"checkpoint-{step}"
     assert not (tmp_path / "training_summary.json").exists()
     messages = train_here(script, recipe, tmp_path, f"--training.max_steps={step + 2}")
-    assert f"going on from {tmp_path}/checkpoint-{step}" in messages
+    assert f"continuing from {tmp_path}/checkpoint-{step}" in messages
     assert json.loads((tmp_path / "training_summary.json").read_text(encoding="utf-8"))["steps"] == step + 2
 
 
@@ -194,10 +194,10 @@ def test_a_run_that_was_killed_before_its_summary_is_finished_without_a_further_
     assert all(torch.equal(weight, load_file(whole / "model.safetensors")[name]) for name, weight in weights.items())
 
 
-def test_another_recipe_in_the_same_place_is_refused(whole, script, recipe, tmp_path):
+def test_another_recipe_in_the_same_directory_is_refused(whole, script, recipe, tmp_path):
     other = tmp_path / "other.yaml"
     other.write_text(recipe.read_text(encoding="utf-8").replace("d_model: 16", "d_model: 32"), encoding="utf-8")
-    with pytest.raises(SystemExit, match=r"holds a run with model\.d_model=16, not 32"):
+    with pytest.raises(SystemExit, match=r"has a run with model\.d_model=16, not 32"):
         train_here(script, other, whole)
 
 
@@ -216,5 +216,5 @@ def test_what_another_recipe_left_before_its_first_checkpoint_is_replaced(script
 
 def test_a_directory_with_another_model_is_not_overwritten(script, recipe, tmp_path):
     (tmp_path / "config.json").write_text("{}")
-    with pytest.raises(SystemExit, match=r"holds a model or tokenizer but no recipe\.yaml"):
+    with pytest.raises(SystemExit, match=r"has a model or tokenizer but no recipe\.yaml"):
         train_here(script, recipe, tmp_path)

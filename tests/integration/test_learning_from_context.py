@@ -28,7 +28,7 @@ def tokenizer(documents):
 
 
 def accuracy(documents, tokenizer, folder, window_sentences: int, max_steps: int) -> float:
-    """Contrastive accuracy, in per cent, of a model trained on windows of so many sentences."""
+    """Contrastive accuracy, in per cent, of a model trained on windows of that many sentences."""
     table = token_table(text_table_from_documents(documents, folder), tokenizer)
     windows = window_table(table, closing_tokens(tokenizer), window_sentences)
     config = HierNMTConfig(
@@ -80,6 +80,6 @@ def accuracy(documents, tokenizer, folder, window_sentences: int, max_steps: int
 
 
 def test_a_window_of_two_sentences_knows_what_a_sentence_alone_cannot(documents, tokenizer, tmp_path) -> None:
-    # Whatever a sentence-level model has learned, it says the same in both examples of a pair.
+    # A sentence-level model gives the same answer in both examples of a pair, whatever it has learned.
     assert accuracy(documents, tokenizer, str(tmp_path / "alone"), 1, max_steps=30) == 50
     assert accuracy(documents, tokenizer, str(tmp_path / "window"), 2, max_steps=300) >= 95

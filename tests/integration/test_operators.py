@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The translation script in pipes, on terminals of other encodings, beside itself, killed, and with wrong options."""
+"""The translation script in pipes, on terminals of other encodings, run twice, killed, and with wrong options."""
 
 import gzip
 import os
@@ -32,7 +32,7 @@ def translate(repository, checkpoint, monkeypatch):
 
 @pytest.fixture
 def never_loads(monkeypatch):
-    """Makes loading a model an error: what is wrong is to be found before."""
+    """Makes loading a model an error: mistakes must be found before."""
 
     def fail(*_, **__):
         raise AssertionError("the model was loaded")
@@ -62,7 +62,7 @@ def test_what_comes_through_a_pipe_leaves_through_one(repository, checkpoint, tm
     content = "\ufeffA b! C!\r\n\r\n  D!\n".encode()
     (tmp_path / "in.txt").write_bytes(content)
     assert translate(tmp_path / "in.txt", "--output", tmp_path / "out.txt") == 0
-    # A terminal that knows ASCII alone is none of its business.
+    # An ASCII terminal has no influence.
     process = started(repository, checkpoint, name, environment={"PYTHONIOENCODING": "ascii"})
     output, errors = process.communicate(content)
     assert (process.returncode, output) == (0, (tmp_path / "out.txt").read_bytes()), errors
@@ -106,7 +106,7 @@ def test_a_device_that_is_not_there_is_named(tmp_path, translate, never_loads, c
 
 @pytest.mark.parametrize("option", ["--beams", "--batch-size"])
 @pytest.mark.parametrize("value", ["0", "-1", "x", "1.5", ""])
-def test_numbers_that_are_none_are_refused(tmp_path, repository, monkeypatch, capsys, option, value) -> None:
+def test_invalid_numbers_are_refused(tmp_path, repository, monkeypatch, capsys, option, value) -> None:
     with pytest.raises(SystemExit):
         run_command("translate", tmp_path / "in.txt", f"{option}={value}")
     assert f"argument {option}: '{value}' is not a whole number above 0" in capsys.readouterr().err
@@ -116,11 +116,11 @@ def test_numbers_that_are_none_are_refused(tmp_path, repository, monkeypatch, ca
 def test_unknown_files_are_refused_before_the_model_is_loaded(tmp_path, translate, never_loads, capsys, name) -> None:
     (tmp_path / name).write_text("A b!\n")
     assert translate(tmp_path / name) == 1
-    assert "a format that is not read" in capsys.readouterr().err
+    assert "unsupported format" in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
-def test_a_format_that_is_named_is_believed(tmp_path, translate, capsys) -> None:
+def test_a_named_format_is_used(tmp_path, translate, capsys) -> None:
     (tmp_path / "notes.tex").write_text("A b!\n")
     assert translate(tmp_path / "notes.tex", "--format", "text") == 0
     assert capsys.readouterr().out.startswith("A b!\n")
@@ -131,7 +131,7 @@ def test_an_output_that_is_a_folder_is_refused_before_the_model_is_loaded(
 ) -> None:
     (tmp_path / "in.txt").write_text("A!")
     assert translate(tmp_path / "in.txt", "--output", tmp_path) == 1
-    assert "is a folder, no file can be written there" in capsys.readouterr().err
+    assert "is a folder, so no file can be written there" in capsys.readouterr().err
 
 
 def test_broken_files_and_unknown_languages_are_found_before_the_model_is_loaded(
@@ -155,27 +155,27 @@ def test_a_second_process_leaves_the_output_of_the_first_alone(tmp_path, transla
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.txt", "out.txt"]
 
 
-def test_translations_that_are_kept_are_counted(tmp_path, translate, capsys) -> None:
+def test_kept_translations_are_counted(tmp_path, translate, capsys) -> None:
     (tmp_path / "a.tsv").write_text("doc_id\tsource\ttarget\nx\tA b!\tby hand\nx\tC!\n")
     assert translate(tmp_path / "a.tsv", "--output", tmp_path / "out.tsv") == 0
-    assert "translations kept as they are: 1 (--anew makes others)" in capsys.readouterr().err
+    assert "existing translations kept: 1 (--retranslate replaces them)" in capsys.readouterr().err
     written = (tmp_path / "out.tsv").read_text().splitlines()
     assert written[:2] == ["doc_id\tsource\ttarget", "x\tA b!\tby hand"]
     assert written[2].startswith("x\tC!\t")
-    assert translate(tmp_path / "a.tsv", "--output", tmp_path / "out.tsv", "--anew") == 0
-    assert "kept" not in capsys.readouterr().err
+    assert translate(tmp_path / "a.tsv", "--output", tmp_path / "out.tsv", "--retranslate") == 0
+    assert "existing translations kept" not in capsys.readouterr().err
     assert "by hand" not in (tmp_path / "out.tsv").read_text()
 
 
-def test_text_that_is_left_out_is_counted(tmp_path, translate, capsys) -> None:
+def test_skipped_text_is_counted(tmp_path, translate, capsys) -> None:
     (tmp_path / "a.html").write_text("<p>A!</p><svg><text>b</text></svg><textarea>c</textarea>")
     assert translate(tmp_path / "a.html", "--output", tmp_path / "out.html") == 0
     errors = capsys.readouterr().err
-    assert "the text in 1 <svg> was left as it is" in errors
-    assert "the text in 1 <textarea> was left as it is" in errors
+    assert "skipped: the text in 1 <svg>" in errors
+    assert "skipped: the text in 1 <textarea>" in errors
 
 
-def test_lines_are_joined_where_that_is_wanted(tmp_path, translate, capsys) -> None:
+def test_lines_are_joined_on_request(tmp_path, translate, capsys) -> None:
     (tmp_path / "a.txt").write_text("A b\nC d!\n\n- E\n  f!\n")
     assert translate(tmp_path / "a.txt", "--join-lines") == 0
     lines = capsys.readouterr().out.splitlines()
@@ -188,7 +188,7 @@ def test_a_compressed_output_is_compressed(tmp_path, translate) -> None:
     assert gzip.decompress((tmp_path / "out.txt.gz").read_bytes()).endswith(b"\n")
 
 
-def test_a_killed_translation_goes_on_with_the_same_command(repository, checkpoint, tmp_path, translate) -> None:
+def test_a_killed_translation_continues_with_the_same_command(repository, checkpoint, tmp_path, translate) -> None:
     sentences = [f"{first} {second} {third}!" for first in "abc" for second in "fgh" for third in "kl"]
     name = "page.html"
     (tmp_path / name).write_text("".join(f"<p>{text}</p>\n" for text in sentences))

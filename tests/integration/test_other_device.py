@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Models on another device than the processor, which is pretended where there is none."""
+"""Models on another device than the CPU; it is simulated if there is none."""
 
 import pytest
 from fresh_processes import environment, run_program

@@ -56,10 +56,10 @@ def test_plot_attention_reads_documents_with_their_translations(
     assert load_record(kept).sides["source"].sentence(0) == "A ."
 
 
-def test_plot_attention_lets_the_model_translate_anew(repository, checkpoint, corpus, tmp_path, monkeypatch) -> None:
+def test_plot_attention_lets_the_model_retranslate(repository, checkpoint, corpus, tmp_path, monkeypatch) -> None:
     kept = tmp_path / "a.npz"
     options = [corpus, "--model", checkpoint, "--output", tmp_path / "a.html", "--record", kept]
-    assert run_command("plot", *options, "--document", 2, "--anew", "--title", "new") == 0
+    assert run_command("plot", *options, "--document", 2, "--retranslate", "--title", "new") == 0
     assert load_record(kept).title == "new"
     assert load_record(kept).sides["target"].sentence(0) != "e ."
 
@@ -77,13 +77,13 @@ def test_plot_attention_shows_recurrent_models_and_refuses_those_without_attenti
     assert run_command("plot", *options, tmp_path / "additive") == 0
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
     assert run_command("plot", *options, tmp_path / "none") == 1
-    assert "this rnn_nmt model gives no attention weights (attention='none')" in capsys.readouterr().err
+    assert "this rnn_nmt model returns no attention weights (attention='none')" in capsys.readouterr().err
 
 
-def test_plot_attention_refuses_sentences_that_end_before_they_begin(repository, monkeypatch, capsys) -> None:
+def test_plot_attention_refuses_sentences_that_end_before_they_start(repository, monkeypatch, capsys) -> None:
     with pytest.raises(SystemExit):
         run_command("plot", "--sentences", "5-3")
-    assert "'5-3' ends before it begins" in capsys.readouterr().err
+    assert "'5-3' ends before it starts" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -92,14 +92,14 @@ def test_plot_attention_refuses_sentences_that_end_before_they_begin(repository,
         (["--kind", "selected"], "slot 'cross' selects no sentences"),
         (["--kind", "tree"], "no walk down a tree was recorded for slot 'cross': the slot is not hierarchical"),
         (["--kind", "pooling"], "slot 'cross' has no sentence encodings"),
-        (["--kind", "tokens", "--sentences", "2"], "there is no sentence 2; the document has 1"),
-        (["--kind", "tokens", "--head", "3"], "there is no head 3; the slot has 2"),
+        (["--kind", "tokens", "--sentences", "2"], "no sentence 2: the document has 1"),
+        (["--kind", "tokens", "--head", "3"], "no head 3: the slot has 2"),
         (["--slot", "encoder_context", "--kind", "tokens"], "slot 'encoder_context' was not recorded"),
-        (["--text", ""], "there is no sentence in the text"),
-        (["--kind", "tree", "--word", "zebra"], "there is no word 'zebra'"),
-        (["--kind", "tokens", "--layer", "9"], "there is no layer 9; the slot has 1"),
-        (["--kind", "tokens", "--layer", "0"], "there is no layer 0; the slot has 1"),
-        (["--font", "absent.ttf"], "absent.ttf is no font"),
+        (["--text", ""], "the text has no sentence"),
+        (["--kind", "tree", "--word", "zebra"], "no word 'zebra'"),
+        (["--kind", "tokens", "--layer", "9"], "no layer 9: the slot has 1"),
+        (["--kind", "tokens", "--layer", "0"], "no layer 0: the slot has 1"),
+        (["--font", "absent.ttf"], "absent.ttf is not a font"),
     ],
 )
 def test_plot_attention_names_what_is_wrong(

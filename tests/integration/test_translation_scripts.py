@@ -67,7 +67,7 @@ def test_translate_names_what_is_missing(repository, checkpoint, tmp_path, monke
     assert run_command("translate", tmp_path / "absent.txt", "--model", checkpoint) == 1
     assert "absent.txt" in capsys.readouterr().err
     assert run_command("translate", tmp_path / "in.txt", "--model", tmp_path / "no-model") == 1
-    assert "there is no checkpoint directory" in capsys.readouterr().err
+    assert "no such checkpoint directory" in capsys.readouterr().err
 
 
 def test_evaluate_prints_scores_with_signatures_and_writes_them(
@@ -144,9 +144,9 @@ def test_translate_can_be_interrupted(repository, checkpoint, corpus, tmp_path, 
 
     monkeypatch.setattr(translate, "translate_file", interrupt)
     output = tmp_path / "out.jsonl"
-    options = [corpus, "--model", checkpoint, "--beams", 1, "--output", output, "--anew"]
+    options = [corpus, "--model", checkpoint, "--beams", 1, "--output", output, "--retranslate"]
     assert run_command("translate", *options) == 130
-    assert "the same command goes on" in capsys.readouterr().err
+    assert "the same command continues" in capsys.readouterr().err
     assert not output.exists()
     partial = tmp_path / "out.jsonl.partial.jsonl"
     assert len(partial.read_text().splitlines()) == 3

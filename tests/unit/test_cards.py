@@ -83,7 +83,7 @@ def test_the_metadata_comes_back_from_the_hubs_own_reader(name: str) -> None:
 
 
 @every_card
-def test_every_section_stands_in_the_card_and_says_something(name: str) -> None:
+def test_every_section_of_the_card_has_content(name: str) -> None:
     parts = re.split(r"^## (.+)$", written(name), flags=re.MULTILINE)
     texts = dict(zip(parts[1::2], parts[2::2], strict=True))
     assert set(SECTIONS) <= set(texts)
@@ -142,7 +142,7 @@ def test_the_programs_of_the_cards_run_with_a_folder_of_weights_and_code_and_tra
     [
         ("name: x", "needs the keys"),
         ("- a", "needs the keys"),
-        ("a: [", "is no YAML file"),
+        ("a: [", "is not a YAML file"),
         ("{name: a, model_path: b, description: c, limits: d, licence: e}", "unknown key 'licence'; known are name"),
         ("{name: a, model_path: b, description: c, limits: d, citations: [me]}", "unknown citation 'me'"),
     ],
@@ -154,7 +154,7 @@ def test_texts_that_make_no_card_are_named(tmp_path, content: str, complaint: st
         CardTexts.load(path)
 
 
-def test_a_model_that_lies_elsewhere_is_known_by_its_recipe(tmp_path) -> None:
+def test_a_model_that_is_elsewhere_is_described_by_its_recipe(tmp_path) -> None:
     recipe = {
         "data": {"source_language": "de", "target_language": "en"},
         "training": {"seed": 7, "learning_rate": 1e-3},

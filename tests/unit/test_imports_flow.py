@@ -284,9 +284,9 @@ def test_the_flow_check_sees_a_backward_import(tmp_path: Path, statement: str) -
 @pytest.mark.parametrize(
     "statement",
     [
-        "from ..text.document_windows import Window",
+        "from ..text.windows import Window",
         "from .reader import x",
-        "from hier_nmt.text.document_windows import Window",
+        "from hier_nmt.text.windows import Window",
     ],
 )
 def test_the_flow_check_allows_what_data_needs(tmp_path: Path, statement: str) -> None:

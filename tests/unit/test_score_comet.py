@@ -51,7 +51,7 @@ def test_each_system_is_scored_with_the_signature_of_the_model(runner, segments,
     assert calls[0] == ([{"src": "a", "mt": "c", "ref": "b"}], 16, 0)
 
 
-def test_a_missing_comet_is_said_in_one_sentence(runner, segments, monkeypatch) -> None:
+def test_a_missing_comet_is_reported_in_one_sentence(runner, segments, monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "comet", None)
     with pytest.raises(SystemExit, match="COMET is not installed here"):
         runner.main([str(segments)])
@@ -71,4 +71,4 @@ def test_a_broken_line_is_named(runner, tmp_path, capsys, line) -> None:
     path = tmp_path / "segments.jsonl"
     path.write_text(line, encoding="utf-8")
     assert runner.main([str(path)]) == 1
-    assert f"{path}:1: no segment" in capsys.readouterr().err
+    assert f"{path}:1: not a segment" in capsys.readouterr().err

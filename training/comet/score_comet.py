@@ -25,7 +25,7 @@ Segments = list[dict[str, str]]
 
 
 def read_segments(path: Path) -> dict[str, Segments]:
-    """The segments of each system; ValueError names the line that is none."""
+    """The segments of each system; ValueError names the malformed line."""
     systems: dict[str, Segments] = {}
     for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), start=1):
         if not line.strip():
@@ -35,9 +35,9 @@ def read_segments(path: Path) -> dict[str, Segments]:
             segment = {key: str(content[key]) for key in ("src", "mt", "ref")}
             systems.setdefault(str(content["system"]), []).append(segment)
         except (ValueError, KeyError, TypeError) as error:
-            raise ValueError(f"{path}:{number}: no segment with system, src, mt and ref ({error!r})") from None
+            raise ValueError(f"{path}:{number}: not a segment with system, src, mt and ref ({error!r})") from None
     if not systems:
-        raise ValueError(f"{path}: there is no segment in it")
+        raise ValueError(f"{path} has no segments")
     return systems
 
 

@@ -1,3 +1,3 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The command line `hier-nmt`: one file for each of its commands."""
+"""The command line `hier-nmt`: one module per command."""

@@ -1,13 +1,13 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Generates the card of a model from its training summary and the results of `hier-nmt evaluate` and `contrastive`.
+"""Generates a model card from the training summary and the results of `hier-nmt evaluate` and `contrastive`.
 
 hier-nmt card model_cards/hier-nmt-en-fr.yaml --model checkpoints/hier-nmt-en-fr \
     --evaluation hier-nmt-en-fr:dev:runs/dev/scores.json --output model_cards/hier-nmt-en-fr.md
 hier-nmt card model_cards/europarl-sentence.yaml --output model_cards/europarl-sentence.md
 
-Without --model the network is that of the recipe which the YAML file names, and results and figures of the training are
-those in the file: what is not there is unknown.
+Without --model the card describes the model of the recipe that the YAML file names, with the results in the YAML file;
+values that are not there are shown as unknown.
 """
 
 import argparse
@@ -21,10 +21,12 @@ from .resources import CARD_TEMPLATE
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the options of the command."""
     parser.add_argument("texts", type=Path, help="YAML file with the keys of hier_nmt.publishing.model_card.CardTexts")
-    parser.add_argument("--model", type=Path, help=f"checkpoint directory, which gets a {CARD_FILE}")
+    parser.add_argument("--model", type=Path, help=f"checkpoint directory; the card is written there as {CARD_FILE}")
     parser.add_argument("--evaluation", action="append", default=[], metavar="MODEL:CORPUS:PATH", help="a scores.json")
     parser.add_argument("--template", type=Path, default=CARD_TEMPLATE)
-    parser.add_argument("--recipes", type=Path, default=Path(), help="where the paths of recipes begin (default: here)")
+    parser.add_argument(
+        "--recipes", type=Path, default=Path(), help="folder that recipe paths are relative to (default: here)"
+    )
     parser.add_argument("--output", type=Path, help="write the card here")
 
 

@@ -1,12 +1,12 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Compares translations of one corpus with the first of them: paired bootstrap or approximate randomisation.
+"""Compares translations of a corpus with a baseline: paired bootstrap or approximate randomisation.
 
 hier-nmt compare dev.jsonl --languages en fr \
     --system sentence=runs/base/translations.sentence.jsonl --system s4to4=runs/s4to4/translations.current.jsonl
 
-The translations are those that `hier-nmt evaluate` writes. `--export FILE` writes what training/comet/score_comet.py
-reads instead of comparing.
+The translations are files of `hier-nmt evaluate`. With `--export FILE` nothing is compared; the file is input for
+training/comet/score_comet.py.
 """
 
 import argparse
@@ -24,9 +24,11 @@ from ..jobs.translate import read_translations
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the options of the command."""
-    parser.add_argument("corpus", nargs="+", help="corpus files; for moses source and target files in turn")
+    parser.add_argument("corpus", nargs="+", help="corpus files; for moses: source and target files in turn")
     parser.add_argument("--format", choices=FORMATS, default="json-lines")
-    parser.add_argument("--languages", nargs=2, metavar=("SOURCE", "TARGET"), required=True, help="behind the corpus")
+    parser.add_argument(
+        "--languages", nargs=2, metavar=("SOURCE", "TARGET"), required=True, help="give it after the corpus files"
+    )
     parser.add_argument("--system", action="append", required=True, metavar="NAME=FILE", help="the baseline first")
     parser.add_argument("--method", choices=["bootstrap", "randomisation"], default="bootstrap")
     parser.add_argument("--num-samples", type=int, help="default: 1,000 for bootstrap, 10,000 for randomisation")
@@ -36,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def read_systems(arguments: Sequence[str], documents: Sequence[ParallelDocument]) -> dict[str, list[list[list[str]]]]:
-    """The translated documents by name of the system."""
+    """The translated documents of each system."""
     systems = {}
     for argument in arguments:
         name, equals, path = argument.partition("=")
@@ -47,7 +49,7 @@ def read_systems(arguments: Sequence[str], documents: Sequence[ParallelDocument]
 
 
 def export(systems: dict[str, list[list[list[str]]]], documents: Sequence[ParallelDocument], path: Path) -> int:
-    """Writes a line for each sentence of each system; gives their number."""
+    """Writes one line per sentence and system, and returns the number of lines."""
     lines = []
     for name, translations in systems.items():
         for document, translated in zip(documents, translations, strict=True):
@@ -59,7 +61,7 @@ def export(systems: dict[str, list[list[list[str]]]], documents: Sequence[Parall
 
 
 def run(options: argparse.Namespace) -> None:
-    """Compares, or exports."""
+    """Compares the systems, or exports them."""
     escape_unknown_characters()
     documents = list(read_documents(options.corpus, options.format, *options.languages))
     systems = read_systems(options.system, documents)

@@ -4,8 +4,8 @@
 
 hier-nmt compile
 
-It takes about ten seconds and a C++ compiler (the environment variable CXX, else g++). The library is kept in the
-folder that HIER_NMT_CACHE names, else in ~/.cache/hier_nmt; HIER_NMT_COMPILED_ATTENTION=0 leaves it unused.
+It takes about ten seconds and needs a C++ compiler (the environment variable CXX, by default g++). The library is
+stored in the folder HIER_NMT_CACHE, by default ~/.cache/hier_nmt; HIER_NMT_COMPILED_ATTENTION=0 disables it.
 """
 
 import argparse
@@ -20,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Compiles, unless that has been done."""
+    """Compiles the library, unless it exists."""
     was_compiled = is_compiled()
     use_compiled_attention()
     print(f"{'compiled before' if was_compiled else 'compiled'}: {library_path()}")

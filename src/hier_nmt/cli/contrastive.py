@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Evaluates a model on a contrastive set: which translation it prefers and, with --generate, which one it writes.
+"""Evaluates a model on a contrastive set: which translation it prefers and, with --generate, which one it produces.
 
 hier-nmt contrastive checkpoints/hier-nmt-en-fr anaphora.json --format discevalmt
 hier-nmt contrastive Helsinki-NLP/opus-mt-en-fr set.jsonl --context-separator " "
@@ -46,29 +46,41 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "set",
         nargs="+",
-        help="files of the set; for line-paired four, in this order: current source, current target, context source, "
-        "context target, or with --context-lines two: source, target; for voita JSON files, or text files source and "
+        help="files of the set; line-paired: current source, current target, context source, "
+        "context target, or with --context-lines: source, target; voita: JSON files, or text files source and "
         "target in turn",
     )
     parser.add_argument("--format", choices=CONTRASTIVE_FORMATS, default="json-lines")
     parser.add_argument("--context-dir", help="for contrapro: the folder with its documents")
-    parser.add_argument("--languages", nargs=2, default=["en", "de"], help="of those documents (default: en de)")
-    parser.add_argument("--context-lines", type=int, help="for line-paired in two files: context lines before each")
-    parser.add_argument("--score", choices=SCORES, default="current", help="current sentence or whole window")
+    parser.add_argument(
+        "--languages", nargs=2, default=["en", "de"], help="languages of those documents (default: en de)"
+    )
+    parser.add_argument(
+        "--context-lines", type=int, help="for line-paired in two files: number of context lines before each sentence"
+    )
+    parser.add_argument(
+        "--score", choices=SCORES, default="current", help="score the current sentence or the whole window"
+    )
     parser.add_argument("--normalisation", choices=NORMALISATIONS, default="mean", help="over tokens")
     parser.add_argument("--window-sentences", type=int, help="default: the model's")
-    parser.add_argument("--context-separator", help="between sentences, for models without <sep>; default: no context")
-    parser.add_argument("--generate", action="store_true", help="also translate and look at the words")
+    parser.add_argument(
+        "--context-separator", help="text between sentences for models without <sep>; default: no context"
+    )
+    parser.add_argument(
+        "--generate", action="store_true", help="also translate, and check the words of the translation"
+    )
     parser.add_argument("--beams", type=int, default=4)
     parser.add_argument(
         "--context",
         choices=CONTEXTS,
         default="own",
-        help="none, or random sentences of other examples, show what the own context is worth (default: own)",
+        help="own: the example's context (default); none and random, sentences of other examples, measure its effect",
     )
-    parser.add_argument("--context-seed", type=int, default=1, help="of --context random (default: 1)")
-    parser.add_argument("--random", type=int, metavar="SEED", help="random scores: must give chance level")
-    parser.add_argument("--label", help="name of the model in the table; default: that of its directory")
+    parser.add_argument("--context-seed", type=int, default=1, help="seed of --context random (default: 1)")
+    parser.add_argument(
+        "--random", type=int, metavar="SEED", help="score at random instead, which must give chance level"
+    )
+    parser.add_argument("--label", help="name of the model in the table; default: the name of its directory")
     parser.add_argument("--batch-size", type=int, default=32)
     parser.add_argument("--output", type=Path, help="write the figures here as JSON")
     parser.add_argument(
@@ -79,7 +91,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def check_options(options: argparse.Namespace) -> None:
-    """Raises ValueError or OSError for what would fail later."""
+    """Raises ValueError or OSError for options that would fail later."""
     for name in ("batch_size", "beams"):
         if getattr(options, name) < 1:
             raise ValueError(f"--{name.replace('_', '-')} {getattr(options, name)} must be at least 1")
@@ -91,7 +103,7 @@ def check_options(options: argparse.Namespace) -> None:
 def evaluate(
     options: argparse.Namespace, examples: list[ContrastiveExample]
 ) -> tuple[list[ContrastiveReport], list[dict[str, Any]]]:
-    """The contrastive report and, where asked for, the generative one; and what came out of each example."""
+    """The contrastive report, the generative report if requested, and the outcome of each example."""
     if options.random is not None:
         scores = random_scores(examples, options.random)
         return [contrastive_report(examples, scores, f"random {options.random}")], example_records(examples, scores)
@@ -121,7 +133,7 @@ def evaluate(
 
 
 def run(options: argparse.Namespace) -> None:
-    """Scores the model, and prints and writes the figures."""
+    """Scores the model, then prints and writes the results."""
     logging.basicConfig(level=logging.WARNING, format="%(message)s")
     transformers_logging.disable_progress_bar()
     start = time.perf_counter()

@@ -1,7 +1,7 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Says what a corpus is like: sizes, lengths, duplicates, pairs whose lengths do not fit, overlap with another corpus,
-marks in front of paragraphs, and what a cleaning would leave out.
+"""Describes a corpus: sizes, lengths, duplicates, unusual length ratios, overlap with another corpus, marks at the
+start of paragraphs, and what a cleaning would drop.
 
 hier-nmt corpus describe train.jsonl --source-language en --target-language fr --other test.jsonl --plot a.pdf
 """
@@ -27,23 +27,25 @@ from ..training.recipes import Recipe
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the options of the command."""
-    parser.add_argument("paths", nargs="+", help="corpus files, as the format asks for them")
+    parser.add_argument("paths", nargs="+", help="corpus files, in the order that the format requires")
     parser.add_argument("--format", choices=FORMATS, default="json-lines")
     parser.add_argument("--source-language", required=True, help="for example en")
     parser.add_argument("--target-language", required=True, help="for example fr")
-    parser.add_argument("--skip-bad", action="store_true", help="leave out broken documents, count and report them")
-    parser.add_argument("--other", nargs="+", metavar="PATH", help="another corpus: what of the first is in it?")
+    parser.add_argument("--skip-bad", action="store_true", help="skip malformed documents, and count and report them")
+    parser.add_argument(
+        "--other", nargs="+", metavar="PATH", help="another corpus, to report how much of the first is in it"
+    )
     parser.add_argument("--other-format", choices=FORMATS, help="default: that of the first")
     parser.add_argument(
-        "--recipe", type=Path, help="what its data.cleaning would do (default: every filter, in its usual form)"
+        "--recipe", type=Path, help="report what its data.cleaning would do (default: every filter with usual settings)"
     )
-    parser.add_argument("--examples", type=int, default=5, help="outliers that are shown (default: %(default)s)")
+    parser.add_argument("--examples", type=int, default=5, help="number of outliers to show (default: %(default)s)")
     parser.add_argument("--plot", type=Path, help="a page of plots, .pdf or .png")
     parser.add_argument("--json", type=Path, help="the report as JSON")
 
 
 def documents(options: argparse.Namespace, paths: list[str], kind: str, read: ReadReport) -> Iterator[ParallelDocument]:
-    """The documents of a corpus, with a bar that counts sentences."""
+    """The documents of a corpus, with a progress bar of sentences."""
     languages = (options.source_language, options.target_language)
     with tqdm(unit=" sentences", desc=Path(paths[0]).name, disable=not sys.stderr.isatty()) as bar:
         for document in read_documents(paths, kind, *languages, skip_bad=options.skip_bad, report=read):
@@ -52,7 +54,7 @@ def documents(options: argparse.Namespace, paths: list[str], kind: str, read: Re
 
 
 def describe(options: argparse.Namespace) -> tuple[ReadReport, CorpusReport, CleaningEffect]:
-    """What was read, the report of it, and what a cleaning would do."""
+    """What was read, its report, and the effect of a cleaning."""
     cleaning = USUAL_CLEANING if options.recipe is None else Recipe.load(options.recipe).data.cleaning
     read = ReadReport()
     other = None
@@ -64,12 +66,12 @@ def describe(options: argparse.Namespace) -> tuple[ReadReport, CorpusReport, Cle
 
 
 def run(options: argparse.Namespace) -> None:
-    """Prints the report, and writes and plots it."""
+    """Prints the report, and writes and plots it if requested."""
     escape_unknown_characters()
     logging.basicConfig(level=logging.WARNING, format="%(message)s")
     read, report, effect = describe(options)
     print(f"{report}\n\n{effect}")
-    if read.left_out:
+    if read.skipped:
         print(f"\n{read}")
     if options.json:
         values = {**report.as_json(), "cleaning": effect.as_json()}

@@ -1,10 +1,10 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Translates a parallel corpus with one or more strategies and prints BLEU, chrF, TER and document BLEU.
+"""Translates a parallel corpus with one or more strategies and reports BLEU, chrF, TER and document BLEU.
 
 hier-nmt evaluate checkpoints/hier-nmt-en-fr dev.jsonl --strategy current prefix --output-dir runs/dev
 
-The translations lie in the output directory as they are made; the same command goes on where it was interrupted.
+Translations are written to the output directory as they are made; after an interruption the same command continues.
 """
 
 import argparse
@@ -34,24 +34,26 @@ from .resources import settings_of
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the options of the command."""
     parser.add_argument("model", help="checkpoint directory")
-    parser.add_argument("corpus", nargs="+", help="corpus files; for moses source and target files in turn")
+    parser.add_argument("corpus", nargs="+", help="corpus files; for moses: source and target files in turn")
     parser.add_argument("--format", choices=FORMATS, default="json-lines")
     parser.add_argument("--source-language", help="default: the model's")
     parser.add_argument("--target-language", help="default: the model's")
-    parser.add_argument("--skip-bad", action="store_true", help="leave out broken documents instead of stopping")
-    parser.add_argument("--limit", type=int, help="only the first so many documents")
-    parser.add_argument("--strategy", nargs="+", choices=STRATEGIES, help="behind the corpus; default: the model's")
+    parser.add_argument("--skip-bad", action="store_true", help="skip malformed documents instead of stopping")
+    parser.add_argument("--limit", type=int, help="only the first LIMIT documents")
+    parser.add_argument(
+        "--strategy", nargs="+", choices=STRATEGIES, help="give it after the corpus files; default: the model's"
+    )
     parser.add_argument("--window-sentences", type=int, help="default: the model's")
     parser.add_argument("--beams", type=int, default=4, help="1: greedy decoding; default: 4")
     parser.add_argument("--length-penalty", type=float, default=1.0)
     parser.add_argument("--batch-size", type=int, default=64)
-    parser.add_argument("--max-batch-tokens", type=int, help="source tokens in a batch, padding counted")
+    parser.add_argument("--max-batch-tokens", type=int, help="source tokens in a batch, including padding")
     parser.add_argument("--output-dir", help="for the translations and scores.json; without it nothing is written")
-    parser.add_argument("--no-ter", action="store_true", help="TER takes long")
+    parser.add_argument("--no-ter", action="store_true", help="skip TER, which is slow")
     parser.add_argument(
         "--teacher-forced",
         action="store_true",
-        help="also score what the model says word by word while the reference is fed in, which is no translation",
+        help="also score the model's tokens under teacher forcing, which is not a translation",
     )
     parser.add_argument("--bleu-orders", nargs="+", type=int, default=[], metavar="N", help="also BLEU-N")
     parser.add_argument(
@@ -67,7 +69,7 @@ def read_corpus(options: argparse.Namespace, config: Any) -> list[ParallelDocume
     """The documents to translate."""
     languages = (options.source_language or config.source_language, options.target_language or config.target_language)
     if None in languages:
-        raise ValueError("the model names no languages: give --source-language and --target-language")
+        raise ValueError("the model has no languages: give --source-language and --target-language")
     documents = read_documents(options.corpus, options.format, *languages, skip_bad=options.skip_bad)
     return list(itertools.islice(documents, options.limit))
 
@@ -75,7 +77,7 @@ def read_corpus(options: argparse.Namespace, config: Any) -> list[ParallelDocume
 def evaluate(
     options: argparse.Namespace, model: Any, documents: list[ParallelDocument], strategy: str | None
 ) -> tuple[ScoreReport, dict[str, Any]]:
-    """The scores of one strategy, and what happened on the way."""
+    """The scores of one strategy, and the decoding statistics."""
     tokenizer, target_tokenizer = load_tokenizers(options.model)
     statistics = DecodingStatistics()
     start = time.perf_counter()
@@ -102,7 +104,7 @@ def evaluate(
 def evaluate_forced(
     options: argparse.Namespace, model: Any, documents: list[ParallelDocument]
 ) -> tuple[ScoreReport, dict[str, Any]]:
-    """The scores of what the model says with the reference fed in."""
+    """The scores of the model's output under teacher forcing."""
     tokenizer, target_tokenizer = load_tokenizers(options.model)
     start = time.perf_counter()
     model.eval()
@@ -114,12 +116,12 @@ def evaluate_forced(
 
 
 def references_of(documents: list[ParallelDocument]) -> list[list[list[str]]]:
-    """For each document its paragraphs of target sentences."""
+    """The target sentences of each document by paragraph."""
     return [[[pair.target for pair in paragraph] for paragraph in document.paragraphs] for document in documents]
 
 
 def scoring_options(options: argparse.Namespace, config: Any) -> dict[str, Any]:
-    """What all scores of this run have in common."""
+    """Scoring options that all strategies of this run share."""
     language = options.target_language or config.target_language
     return {
         "target_language": language,
@@ -130,11 +132,11 @@ def scoring_options(options: argparse.Namespace, config: Any) -> dict[str, Any]:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Translates the corpus, and prints and writes the scores."""
+    """Translates the corpus, then prints and writes the scores."""
     logging.basicConfig(level=logging.WARNING, format="%(message)s")
     check_device(options.device)
     dtype = torch.bfloat16 if options.bf16 else torch.float32
-    # For the single query of a decoding step PyTorch's fused attention is the slower one on a CPU.
+    # On a CPU PyTorch's fused attention is slower for the single query of a decoding step.
     attention = "eager" if options.device == "cpu" else None
     model: Any = AutoModelForSeq2SeqLM.from_pretrained(options.model, dtype=dtype, attn_implementation=attention)
     model.to(options.device)

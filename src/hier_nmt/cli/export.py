@@ -1,11 +1,11 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Writes a model as ONNX graphs (encoder, and decoder with cache), also in int8, and compares them with the model.
+"""Exports a model to ONNX graphs (encoder, and decoder with cache), optionally in int8, and compares them with it.
 
 hier-nmt export checkpoints/hier-nmt-en-fr runs/onnx --int8
 hier-nmt export checkpoints/hier-nmt-en-fr runs/onnx --int8 --compare dev_2011a.jsonl.gz --limit 300
 
-The comparison translates sentences one by one, greedily, on one thread. Needs pip install 'hier_nmt[export]'.
+The comparison translates single sentences greedily on one thread. Requires pip install 'hier_nmt[export]'.
 """
 
 import argparse
@@ -46,13 +46,13 @@ def with_onnx(folder: Path, max_new_tokens: int) -> Greedy:
 
 
 def size_of(folder: Path) -> float:
-    """MB of the weights in a checkpoint or of the graphs in a folder."""
+    """Size in MB of a checkpoint's weights or of the graphs in a folder."""
     files = [path for ending in ("*.safetensors", "*.onnx") for path in folder.glob(ending)]
     return sum(path.stat().st_size for path in files) / 1e6
 
 
 def compare(forms: dict[str, tuple[Greedy, float]], tokenizers: Any, pairs: list[SentencePair]) -> None:
-    """Prints size, speed, BLEU and how many translations are those of the first form."""
+    """Prints for each form its size, speed and BLEU, and how many translations equal those of the first form."""
     source_tokenizer, target_tokenizer = tokenizers
     sources = [
         [*source_tokenizer(pair.source, add_special_tokens=False)["input_ids"], source_tokenizer.eos_token_id]
@@ -78,9 +78,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the options of the command."""
     parser.add_argument("model", type=Path, help="checkpoint directory")
     parser.add_argument("output", type=Path, help="folder for the graphs; int8 goes to OUTPUT/int8")
-    parser.add_argument("--int8", action="store_true", help="also with matrices in int8")
+    parser.add_argument("--int8", action="store_true", help="also export with int8 matrices")
     parser.add_argument("--compare", type=Path, metavar="CORPUS", help="JSON lines of documents in both languages")
-    parser.add_argument("--limit", type=int, default=300, help="sentences to compare by, the first of the corpus")
+    parser.add_argument("--limit", type=int, default=300, help="sentences of the corpus to compare with")
 
 
 def run(options: argparse.Namespace) -> None:

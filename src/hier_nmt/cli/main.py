@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 
 from .. import __version__
 
-# What a command may raise for an input at fault; its message is for the user. Anything else is a fault of ours.
+# Exceptions for faulty input, whose message is shown to the user. Any other exception is a bug.
 INPUT_ERRORS = (ImportError, OSError, ValueError)
 
 
 class Command(NamedTuple):
-    """A command: the module of this folder that has its `add_arguments` and `run`, and a line about it."""
+    """A command: its module in this folder, with `add_arguments` and `run`, and a one-line help text."""
 
     module: str
     help: str
@@ -25,13 +25,13 @@ class Command(NamedTuple):
 
 COMMANDS: dict[str, Command | dict[str, Command]] = {
     "translate": Command("translate", "translate a file: text, HTML, Markdown, subtitles, XLIFF, TMX and others"),
-    "train": Command("train", "train the model of a recipe, or go on with it"),
+    "train": Command("train", "train the model of a recipe, or continue its training"),
     "evaluate": Command("evaluate", "translate a parallel corpus and score it: BLEU, chrF, TER, document BLEU"),
     "contrastive": Command("contrastive", "score a model on a contrastive set"),
     "compare": Command("compare", "test whether translations differ: paired bootstrap or randomisation"),
     "corpus": {
-        "describe": Command("describe_corpus", "what a corpus is like and what a cleaning would leave out"),
-        "make-discourse": Command("make_discourse_corpus", "make the corpus whose sentences need their context"),
+        "describe": Command("describe_corpus", "describe a corpus and the effect of a cleaning"),
+        "make-discourse": Command("make_discourse_corpus", "make a corpus whose sentences need their context"),
         "make-pronouns": Command("make_pronoun_set", "make a contrastive set of pronouns from a corpus"),
         "split": Command("split_pairs", "split tab-separated pairs into training, dev and test"),
     },
@@ -52,17 +52,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: of the command line, without the program's name; default: those of the process.
 
     Returns:
-        0; 1 if the input is at fault, which is said on standard error; 130 if it was interrupted.
+        0; 1 for faulty input, with a message on standard error; 130 after an interruption.
 
     Raises:
-        SystemExit: by argparse, with 2 for options that do not exist and 0 after `--help`.
+        SystemExit: raised by argparse, with 2 for unknown options and 0 after `--help`.
     """
     arguments = sys.argv[1:] if arguments is None else [str(argument) for argument in arguments]
     options = parse(arguments)
     try:
         return options.run(options) or 0
     except BrokenPipeError:
-        # Whoever read the output has gone, and Python must not try again to write the rest at the end.
+        # The reader of the pipe has gone; Python must not try to flush the rest at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except options.input_errors as error:
@@ -74,7 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
-    """The options of a command line, with `run`, the function of its command."""
+    """The options of a command line, and `run`, the function of the command."""
     parser = make_parser(arguments)
     options, unknown = parser.parse_known_args(arguments)
     if unknown and not options.takes_overrides:
@@ -84,14 +84,14 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
 
 
 def make_parser(arguments: Sequence[str] | None = None) -> argparse.ArgumentParser:
-    """The parser, with the options of the command that the arguments name; of all commands without arguments.
+    """The parser, with the options of the command that the arguments name, or of all commands without arguments.
 
-    The others' modules are not imported.
+    Modules of other commands are not imported.
     """
     parser = argparse.ArgumentParser(
         prog="hier-nmt",
         description=__doc__,
-        epilog="hier-nmt COMMAND --help has its options and an example.",
+        epilog="hier-nmt COMMAND --help shows the options and an example.",
     )
     parser.add_argument("--version", action="version", version=f"hier-nmt {__version__}")
     _add_completion(parser)

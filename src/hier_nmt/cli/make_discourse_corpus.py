@@ -1,12 +1,12 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the controlled discourse corpus: train, dev and test documents and a contrastive set.
+"""Writes the controlled discourse corpus: train, dev and test documents, and contrastive sets.
 
 hier-nmt corpus make-discourse runs/discourse --train 6000
 
-The documents are JSON lines as the format json-lines has them, with a further key "annotations" for the ambiguous
-sentences. `hier-nmt contrastive` reads contrastive.jsonl, pairs in which everything but the context is equal,
-and test.contrastive.jsonl, the ambiguous sentences of the test documents. The same arguments give the same files.
+The documents have the format json-lines with an additional key "annotations" for the ambiguous sentences. `hier-nmt
+contrastive` reads contrastive.jsonl, pairs that differ only in their context, and test.contrastive.jsonl, the ambiguous
+sentences of the test documents. The same arguments give the same files.
 """
 
 import argparse
@@ -38,14 +38,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--pairs", type=int, default=20, help="contrastive pairs for each phenomenon and distance (default: 20)"
     )
-    parser.add_argument("--max-distance", type=int, default=MAX_DISTANCE, help="of the contrastive set")
+    parser.add_argument(
+        "--max-distance", type=int, default=MAX_DISTANCE, help="largest distance in the contrastive set"
+    )
     parser.add_argument(
         "--test-context",
         type=int,
         default=MAX_DISTANCE,
         metavar="N",
-        help="sentences before each example of test.contrastive.jsonl (default: %(default)s, as far as the nearest that"
-        " decides can be; for a model of whole documents their length)",
+        help="context sentences of each example of test.contrastive.jsonl (default: %(default)s, the largest distance"
+        " of the nearest deciding sentence; for models of whole documents their length)",
     )
     parser.add_argument("--phenomena", nargs="+", choices=PHENOMENA, default=PHENOMENA, help="default: all")
     parser.add_argument("--seed", type=int, default=1)
@@ -73,14 +75,14 @@ def as_json(item: DiscourseDocument) -> dict[str, Any]:
 
 
 def write_documents(path: Path, documents: Iterable[DiscourseDocument]) -> None:
-    """One document on each line."""
+    """Writes one document per line."""
     lines = [json.dumps(as_json(item), ensure_ascii=False) for item in documents]
     write_text(path, "".join(f"{line}\n" for line in lines))
     print(f"{path}: {len(lines)} documents")
 
 
 def run(options: argparse.Namespace) -> None:
-    """Makes documents and contrastive sets."""
+    """Makes the documents and the contrastive sets."""
     shape = {"seed": options.seed, "length": options.length, "phenomena": options.phenomena}
     least = {"train": 0, "dev": 0, "test": 0, "pairs": 0, "max_distance": 1, "test_context": 0}
     for name, value in least.items():

@@ -1,14 +1,14 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Says how often a model with conditional or hierarchical attention selects the sentence that decides an ambiguous one.
+"""Measures how often a model with conditional or hierarchical attention selects the sentence that decides an ambiguity.
 
 hier-nmt selection runs/model runs/discourse/test.jsonl --plot selection.png
 
 The documents are those of the controlled corpus (`hier-nmt corpus make-discourse`). Recall is the share of ambiguous
-sentences for some token of which some head of the last layer selects the deciding sentence; the control is the same for
-the other sentences before. `word` is the same for nothing but the token that writes the first word in which the
+sentences with a token for which a head of the last layer selects the deciding sentence; the control is the same for the
+other sentences before it. `word` is recall for the one token that produces the first word in which the correct
 translation differs from the wrong one. Preference is how many times as often the deciding sentence is selected as one
-of the others, in all heads and by all tokens. The decoder reads the given translations.
+of the others, over all heads and tokens. The decoder reads the given translations.
 """
 
 import argparse
@@ -28,14 +28,14 @@ from ..translation.translation_vocabulary import TranslationVocabulary
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the options of the command."""
-    parser.add_argument("model", help="directory of a model")
+    parser.add_argument("model", help="checkpoint directory")
     parser.add_argument("documents", type=Path, help="annotated documents, JSON lines")
-    parser.add_argument("--output", type=Path, help="the figures as JSON")
-    parser.add_argument("--plot", type=Path, help="where the selections fall, .png or .svg")
+    parser.add_argument("--output", type=Path, help="write the results here as JSON")
+    parser.add_argument("--plot", type=Path, help="plot which sentences are selected, .png or .svg")
 
 
 def run(options: argparse.Namespace) -> None:
-    """Measures, prints, writes and plots."""
+    """Measures, prints, writes and plots the selections."""
     for path in filter(None, (options.output, options.plot)):
         check_writable(path)
     if options.plot:
@@ -44,7 +44,7 @@ def run(options: argparse.Namespace) -> None:
     vocabulary = TranslationVocabulary(*load_tokenizers(options.model))
     documents = list(read_annotated_documents(options.documents))
     if not any(document.ambiguities for document in documents):
-        raise ValueError(f"{options.documents}: there is no ambiguous sentence in it")
+        raise ValueError(f"{options.documents}: no ambiguous sentence")
     reports = measure_selection(model, vocabulary, tqdm(documents, unit=" documents"))
     header = "| slot | distance | recall | control | word: recall | control | preference | n |"
     print(f"{header}\n{'|---' * header.count(' | ')}|---|")

@@ -1,19 +1,19 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Shows what a model reads while it translates: a page to point at words in, or a figure.
+"""Shows what a model attends to while it translates, as an interactive page or a figure.
 
 hier-nmt plot my.txt --output attention.html
 hier-nmt plot --text "A tree. It is old." --kind tokens --layer 2 --output tree.png
 hier-nmt plot --model runs/model my.jsonl --document 3 --kind tree --sentences 8 --word fan
 
-  page       one .html file for the browser: point at a word and see what it reads (needs no network)
-  tokens     which token reads which; of long documents, which sentence reads which
-  sentences  which sentence reads which
-  selected   which sentences each word selects (models with conditional or hierarchical attention)
+  page       one .html file for the browser: point at a token to see what it attends to (works offline)
+  tokens     attention between tokens; for long documents, between sentences
+  sentences  attention between sentences
+  selected   which sentences each token selects (models with conditional or hierarchical attention)
   tree       how one --word finds its sentences in the tree (hierarchical attention)
-  pooling    how much each word counts in the encoding of its sentence (models that encode sentences)
+  pooling    weight of each token in the encoding of its sentence (models that encode sentences)
 
-Files are of all formats that `hier-nmt translate` reads. Layers, heads, sentences and documents count from 1. The
+Files can have any format that `hier-nmt translate` reads. Layers, heads, sentences and documents count from 1. The
 translation is that of the file if it has one, else the model's own.
 """
 
@@ -30,38 +30,40 @@ from ..jobs.translate_files import languages_of, load_pipeline
 from .resources import DEMO_DOCUMENT, model_or_shipped
 
 
-def sentence_numbers(text: str) -> list[int]:
-    """The sentences from 0 that "3" or "3-5" names, from 1."""
+def sentence_range(text: str) -> list[int]:
+    """The sentences, from 0, of a range "3" or "3-5" that counts from 1."""
     first, _, last = text.partition("-")
-    numbers = list(range(int(first) - 1, int(last or first)))
-    if not numbers:
-        raise argparse.ArgumentTypeError(f"{text!r} ends before it begins")
-    return numbers
+    sentences = list(range(int(first) - 1, int(last or first)))
+    if not sentences:
+        raise argparse.ArgumentTypeError(f"{text!r} ends before it starts")
+    return sentences
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the options of the command."""
     parser.add_argument("file", nargs="?", type=Path, default=DEMO_DOCUMENT, help="text, documents, or a record (.npz)")
     parser.add_argument("--text", help="text instead of a file")
-    parser.add_argument("--document", type=int, default=1, metavar="N", help="of a file of several (default: 1)")
-    parser.add_argument("--translation", type=Path, metavar="FILE", help="a translation, one line for each sentence")
-    parser.add_argument("--anew", action="store_true", help="the model's own translation, even if the file has one")
+    parser.add_argument("--document", type=int, default=1, metavar="N", help="which document of the file (default: 1)")
+    parser.add_argument("--translation", type=Path, metavar="FILE", help="a translation, one line per sentence")
+    parser.add_argument("--retranslate", action="store_true", help="ignore the translation that the file has")
     parser.add_argument("--model", help="checkpoint directory or name on the Hub; default in a clone: the shipped one")
-    parser.add_argument("--kind", choices=KINDS, default="page", help="what is shown (default: %(default)s)")
-    parser.add_argument("--output", type=Path, help="default: attention.html, or attention.png (.svg, .pdf) of figures")
+    parser.add_argument("--kind", choices=KINDS, default="page", help="what to show (default: %(default)s)")
+    parser.add_argument(
+        "--output", type=Path, help="default: attention.html; for figures attention.png (also .svg, .pdf)"
+    )
     parser.add_argument("--slot", choices=SLOT_TITLES, help="whose attention (default: cross, or the first that fits)")
-    parser.add_argument("--layer", type=int, metavar="N", help="default: the mean of all; of a tree the last")
-    parser.add_argument("--head", type=int, metavar="N", help="default: the mean of all; of a tree the first")
-    parser.add_argument("--sentences", type=sentence_numbers, metavar="N[-M]", help="only what these sentences read")
-    parser.add_argument("--word", help="of a tree: the first such word or part of a word")
+    parser.add_argument("--layer", type=int, metavar="N", help="default: the mean of all; for a tree the last")
+    parser.add_argument("--head", type=int, metavar="N", help="default: the mean of all; for a tree the first")
+    parser.add_argument("--sentences", type=sentence_range, metavar="N[-M]", help="only attention of these sentences")
+    parser.add_argument("--word", help="for a tree: the first such word or part of a word")
     parser.add_argument("--window-sentences", type=int, metavar="K", help="default: as the model was trained; 0: all")
-    parser.add_argument("--record", type=Path, metavar="FILE", help="also keep what was read, .npz, to plot it again")
+    parser.add_argument("--record", type=Path, metavar="FILE", help="also save the record, .npz, to plot it again")
     parser.add_argument("--title", help="default: the names of model and file")
-    parser.add_argument("--font", type=Path, metavar="FILE", help="a font that is not installed, for other scripts")
+    parser.add_argument("--font", type=Path, metavar="FILE", help="a font file, for scripts without an installed font")
 
 
 def make_record(options: argparse.Namespace) -> AttentionRecord:
-    """What the model reads, by running it, or from a file of a record."""
+    """The attention record, from the model or from a saved record."""
     if options.text is None and options.file.suffix == ".npz":
         record = load_record(options.file)
         return record if options.title is None else replace(record, title=options.title)
@@ -72,7 +74,7 @@ def make_record(options: argparse.Namespace) -> AttentionRecord:
         document = document_of_file(options.file, options.document, *languages)
     else:
         document = document_of_text(options.text, languages[0])
-    if options.anew:
+    if options.retranslate:
         document = document._replace(translations=None)
     if options.translation:
         lines = [line for line in read_text(options.translation).splitlines() if line.strip()]
@@ -88,7 +90,7 @@ def make_record(options: argparse.Namespace) -> AttentionRecord:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Records, and writes the page or figure."""
+    """Records the attention, and writes the page or figure."""
     layer, head = (None if number is None else number - 1 for number in (options.layer, options.head))
     output = options.output or Path(f"attention.{'html' if options.kind == 'page' else 'png'}")
     if options.font:

@@ -1,11 +1,11 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Cuts a tab-separated file of sentence pairs into train.tsv, dev.tsv and test.tsv that share no source sentence.
+"""Splits a tab-separated file of sentence pairs into train.tsv, dev.tsv and test.tsv without common source sentences.
 
 hier-nmt corpus split fra.txt runs/tatoeba --first 50000
 
-fra.txt is the file of the English-French pairs of Tatoeba that https://www.manythings.org/anki/ offers, shortest
-sentences first. The same arguments give the same files.
+fra.txt is the file of English-French pairs of Tatoeba from https://www.manythings.org/anki/, shortest sentences first.
+The same arguments give the same files.
 """
 
 import argparse
@@ -21,7 +21,7 @@ from ..data.text_files import write_text
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the options of the command."""
-    parser.add_argument("file", type=Path, help="source, tab, target and whatever else on each line; may end in .gz")
+    parser.add_argument("file", type=Path, help="source, tab and target on each line, then anything; may end in .gz")
     parser.add_argument("output_dir", type=Path)
     parser.add_argument("--first", type=int, metavar="N", help="only the first N pairs of the file; default: all")
     parser.add_argument("--dev", type=int, default=2500, metavar="N", help="pairs (default: %(default)s)")
@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def read_pairs(file: Path, first: int | None) -> list[SentencePair]:
-    """The pairs of the file, of which each line is a document of one sentence."""
+    """The pairs of the file, each of whose lines is a document of one sentence."""
     documents = read_documents([file], "tab-separated", "source", "target")
     return [pair for document in itertools.islice(documents, first) for (pair,) in document.paragraphs]
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Trains the model of a recipe; the same command, given again, goes on where it was interrupted.
+"""Trains the model of a recipe; after an interruption the same command continues.
 
 hier-nmt train my-recipe.yaml --training.learning_rate=3e-4
 accelerate launch --config_file training/accelerate/ddp.yaml -m hier_nmt train RECIPE --init-from runs/sentence-level
@@ -13,7 +13,7 @@ import sys
 from ..data.corpus_files import CorpusError
 from ..data.features import OverlongSentenceError
 from ..data.word_vectors import WordVectorError
-from ..training.checkpoints import CheckpointError, last_whole_checkpoint
+from ..training.checkpoints import CheckpointError, last_complete_checkpoint
 from ..training.recipes import Recipe, RecipeError
 from ..training.runs import (
     SUMMARY_FILE,
@@ -37,23 +37,23 @@ INPUT_ERRORS = (
     FileNotFoundError,
 )
 TAKES_OVERRIDES = True
-INTERRUPTED = "interrupted; the same command goes on from the last checkpoint"
+INTERRUPTED = "interrupted; the same command continues from the last checkpoint"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the options of the command."""
-    parser.epilog = "Any key of the recipe can be given as --section.key=value, the value written as in YAML."
+    parser.epilog = "Any key of the recipe can be overridden by --section.key=value, with the value in YAML."
     parser.add_argument(
         "recipe",
         help="YAML file, or the name of a recipe that comes with the package, such as en-fr/annotated, which explains "
         "every key",
     )
     parser.add_argument("--init-from", help="checkpoint directory to start from, same as --training.init_from=...")
-    parser.add_argument("--output-dir", help="where the run lies, same as --training.output_dir=...")
+    parser.add_argument("--output-dir", help="directory of the run, same as --training.output_dir=...")
 
 
 def read_recipe(options: argparse.Namespace) -> Recipe:
-    """The recipe that the command line names, with what the command line overrides."""
+    """The recipe with the overrides of the command line."""
     overrides = list(options.overrides)
     for key in ("init_from", "output_dir"):
         if getattr(options, key) is not None:
@@ -62,7 +62,7 @@ def read_recipe(options: argparse.Namespace) -> Recipe:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Trains, or goes on."""
+    """Trains, or continues a training."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
     recipe = read_recipe(options)
     output_dir = recipe.training["output_dir"]
@@ -71,7 +71,7 @@ def run(options: argparse.Namespace) -> None:
         print(f"this run is finished after {summary['steps']} steps: see {output_dir}/{SUMMARY_FILE}")
         return
     arguments = recipe.training_arguments()
-    # `local=False`: one process goes first, not one on each machine.
+    # `local=False`: one process over all machines goes first, not one on each machine.
     with arguments.main_process_first(local=False, desc="preparing tokenizer and data"):
         if arguments.process_index == 0:
             claim_output_dir(recipe)
@@ -80,8 +80,8 @@ def run(options: argparse.Namespace) -> None:
         data = prepare_data(recipe, tokenizers)
     trainer = build_trainer(recipe, arguments, tokenizers, data)
     if not train_or_resume(trainer):
-        # The step that was being made when it was told to stop may have ended after the checkpoint.
-        print(f"stopped; the same command goes on from {last_whole_checkpoint(output_dir)}")
+        # The step that was running when the stop was requested may have ended after the checkpoint.
+        print(f"stopped; the same command continues from {last_complete_checkpoint(output_dir)}")
         return
     summary = finish(trainer, recipe, tokenizers, data)
     if trainer.is_world_process_zero():

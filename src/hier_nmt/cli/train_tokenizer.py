@@ -18,15 +18,15 @@ from ..data.tokenization import save_tokenizers, train_tokenizer
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the options of the command."""
-    parser.add_argument("paths", nargs="+", help="corpus files; for moses source and target files in turn")
+    parser.add_argument("paths", nargs="+", help="corpus files; for moses: source and target files in turn")
     parser.add_argument("--output", type=Path, required=True, help="directory to write the tokenizer to")
     parser.add_argument("--format", choices=FORMATS, default="json-lines")
     parser.add_argument("--source-language", required=True, help="for example en")
     parser.add_argument("--target-language", required=True, help="for example fr")
     parser.add_argument("--columns", nargs="*", default=[], metavar="KEY=NAME", help="for --format dataset")
-    parser.add_argument("--skip-bad", action="store_true", help="leave out broken documents, count and report them")
+    parser.add_argument("--skip-bad", action="store_true", help="skip malformed documents, and count and report them")
     parser.add_argument("--model", choices=["bpe", "unigram", "word"], default="bpe")
-    parser.add_argument("--vocab-size", type=int, default=16000, help="with the special tokens (default: %(default)s)")
+    parser.add_argument("--vocab-size", type=int, default=16000, help="including special tokens (default: %(default)s)")
     parser.add_argument("--per-language", action="store_true", help="one tokenizer for each language, not a joint one")
     parser.add_argument("--split-digits", action="store_true", help="make each digit a token")
     parser.add_argument("--no-byte-fallback", action="store_true", help="<unk> for characters not in the vocabulary")

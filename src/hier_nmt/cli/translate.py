@@ -1,14 +1,14 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Translates a file of text or documents, and writes the same kind of file: everything in it but the text stays.
+"""Translates a file of text or documents into a file of the same format; everything but the text stays unchanged.
 
 hier-nmt translate --model checkpoints/hier-nmt-en-fr my.txt --output my.fr.txt
 hier-nmt translate --model checkpoints/hier-nmt-en-fr film.en.srt
 cat my.txt | hier-nmt translate --model checkpoints/hier-nmt-en-fr -
 
 Plain text, HTML, Markdown, JSON lines, Moses, .heads, an id column, IWSLT, SubRip, TMX, XLIFF, WMT XML, OPUS XML. Plain
-text is printed, and only written where --output names a file; what comes through a pipe goes to standard output. An
-interrupted run that writes a file is continued by the same command.
+text is printed unless --output names a file; the translation of standard input goes to standard output. After an
+interruption the same command continues a run that writes a file.
 """
 
 import argparse
@@ -56,20 +56,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--format",
         choices=[*FILE_CLASSES, *MARKUP_FORMATS],
-        help="default: by the name of the file and what it begins with",
+        help="default: by the file's name and first bytes",
     )
     parser.add_argument(
-        "--join-lines", action="store_true", help="of plain text that is broken at some width: lines up to a blank one"
+        "--join-lines", action="store_true", help="for plain text with hard line breaks: join lines up to a blank one"
     )
     parser.add_argument(
         "--print",
         choices=["pairs", "columns", "translation"],
         dest="form",
-        help="default: pairs, of plain text in a file; the translation of what comes through a pipe",
+        help="default: pairs for a file of plain text, the translation alone for standard input",
     )
     parser.add_argument("--context", metavar="FILE", help="text before each document: read, but not translated")
     parser.add_argument("--strategy", choices=STRATEGIES, help="default: what suits the model's windows")
-    parser.add_argument("--anew", action="store_true", help="translate also what has a translation in the file")
+    parser.add_argument(
+        "--retranslate", action="store_true", help="also translate units again that have a translation in the file"
+    )
     parser.add_argument("--beams", type=_positive, default=4)
     parser.add_argument("--batch-size", type=_positive, default=32, help="windows decoded at the same time")
     parser.add_argument("--source-language", help="ISO 639 code; default: the model's")
@@ -85,7 +87,7 @@ def _positive(text: str) -> int:
 
 @dataclass(frozen=True)
 class _Task:
-    """What is to be done, found out before the model is loaded."""
+    """What to do; determined before the model is loaded."""
 
     document: DocumentFile | Page
     languages: tuple[str, str]
@@ -95,7 +97,7 @@ class _Task:
 
 
 def _task(options: argparse.Namespace) -> _Task:
-    """What the options ask for; errors of theirs and of the files that they name are raised here."""
+    """The task of the options; errors in them and in the named files are raised here."""
     kind = options.format or markup_format_of(options.file) or format_of(options.file)
     if options.join_lines and kind != "text":
         raise ValueError(f"--join-lines is for plain text, and {options.file} is {kind}")
@@ -128,7 +130,7 @@ def _task(options: argparse.Namespace) -> _Task:
 
 
 def translate(options: argparse.Namespace) -> list[TranslatedSentence]:
-    """Translates the file, writes or prints it, and gives its sentences."""
+    """Translates the file, writes or prints it, and returns its sentences."""
     task = _task(options)
     with nullcontext() if task.output is None else locked(task.output):
         content, sentences = _translated(task, options)
@@ -144,12 +146,12 @@ def translate(options: argparse.Namespace) -> list[TranslatedSentence]:
 
 
 def _partial(output: Path) -> Path:
-    """Where the finished parts stand until everything is finished."""
+    """The path of finished parts until everything is finished."""
     return output.with_name(f"{output.name}.partial.jsonl")
 
 
 def _translated(task: _Task, options: argparse.Namespace) -> tuple[bytes, list[TranslatedSentence]]:
-    """The content of the translated file, and its sentences; what was left as it was is told."""
+    """The content of the translated file, and its sentences; reports on standard error what was skipped or kept."""
     pipe = load_pipeline(options.model, options.device)
     statistics = DecodingStatistics()
     how: dict[str, Any] = {
@@ -165,13 +167,13 @@ def _translated(task: _Task, options: argparse.Namespace) -> tuple[bytes, list[T
         "progress": sys.stderr.isatty(),
     }
     if isinstance(task.document, Page):
-        content, sentences, left_out = translate_page(pipe.model, pipe.tokenizer, task.document, **how)
-        for name, count in left_out.items():
-            print(f"the text in {count} <{name}> was left as it is", file=sys.stderr)
+        content, sentences, skipped = translate_page(pipe.model, pipe.tokenizer, task.document, **how)
+        for name, count in skipped.items():
+            print(f"skipped: the text in {count} <{name}>", file=sys.stderr)
     else:
-        found = translate_file(pipe.model, pipe.tokenizer, task.document, anew=options.anew, **how)
+        found = translate_file(pipe.model, pipe.tokenizer, task.document, retranslate=options.retranslate, **how)
         if found.num_kept:
-            print(f"translations kept as they are: {found.num_kept} (--anew makes others)", file=sys.stderr)
+            print(f"existing translations kept: {found.num_kept} (--retranslate replaces them)", file=sys.stderr)
         content, sentences = task.document.translated(found.translations), found.sentences
     for line in statistics.protection():
         print(line, file=sys.stderr)
@@ -180,7 +182,7 @@ def _translated(task: _Task, options: argparse.Namespace) -> tuple[bytes, list[T
 
 def _print(content: bytes, sentences: Sequence[TranslatedSentence], form: str | None) -> None:
     if form == "translation":
-        # As it would be in a file, whatever the encoding of the terminal.
+        # The bytes of a file, whatever the terminal's encoding.
         sys.stdout.flush()
         sys.stdout.buffer.write(content)
         sys.stdout.buffer.flush()
@@ -189,11 +191,11 @@ def _print(content: bytes, sentences: Sequence[TranslatedSentence], form: str | 
         print("\n".join(printed_lines(sentences, form, width)), flush=True)
 
 
-INTERRUPTED = "interrupted; with --output the same command goes on with what is left"
+INTERRUPTED = "interrupted; with --output the same command continues"
 
 
 def run(options: argparse.Namespace) -> None:
-    """Translates the file, and says how long it took."""
+    """Translates the file, and reports the time."""
     logging.basicConfig(level=logging.WARNING, format="%(message)s")
     escape_unknown_characters()
     if options.file == Path("-"):

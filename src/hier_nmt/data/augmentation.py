@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Training pairs that are made of others, so that a model learns what its corpora hardly show."""
+"""Data augmentation: training pairs derived from others, for what corpora rarely contain."""
 
 from dataclasses import dataclass
 
@@ -11,12 +11,13 @@ from .text_hashes import text_hash
 
 @dataclass(frozen=True)
 class Augmentation:
-    """What is made of training pairs. By default nothing.
+    """How training pairs are augmented; by default not at all.
 
     Args:
-        uppercase_share: share of the pairs, from 0 to below 1, that are written in capitals on both sides.
-        glossary: file of terms, see `inline_terms.Glossary`; None: no terms are written into source sentences.
-        glossary_share: share of the pairs with a term of the glossary, from 0 to 1, that have its translation inline.
+        uppercase_share: share of the pairs that are written in capitals on both sides, from 0 to below 1.
+        glossary: file of terms, see `inline_terms.Glossary`; None: no inline terms.
+        glossary_share: of the pairs that have a glossary term, the share whose source gets its translation inline, from
+            0 to 1.
     """
 
     uppercase_share: float = 0.0
@@ -31,10 +32,10 @@ class Augmentation:
 
 
 class PairAugmenter:
-    """Changes some of the pairs of documents, the same ones each time.
+    """Changes some of the pairs of documents; the choice is deterministic.
 
     Args:
-        augmentation: what is done; its glossary is read.
+        augmentation: the settings; the glossary is read from its file.
     """
 
     def __init__(self, augmentation: Augmentation) -> None:
@@ -50,13 +51,13 @@ class PairAugmenter:
 
     def _changed(self, pair: SentencePair) -> SentencePair:
         source, target = pair.source, pair.target
-        if self.glossary is not None and _is_drawn(self.augmentation.glossary_share, "terms", pair):
+        if self.glossary is not None and _is_sampled(self.augmentation.glossary_share, "terms", pair):
             source = self.glossary.marked(source, target) or source
-        if _is_drawn(self.augmentation.uppercase_share, "capitals", pair):
+        if _is_sampled(self.augmentation.uppercase_share, "capitals", pair):
             source, target = source.upper(), target.upper()
         return SentencePair(source, target)
 
 
-def _is_drawn(share: float, purpose: str, pair: SentencePair) -> bool:
-    """Whether the pair is one of the share that is drawn for a purpose, which follows from its text alone."""
+def _is_sampled(share: float, purpose: str, pair: SentencePair) -> bool:
+    """Whether the pair is in the random share for a purpose; this depends only on its text."""
     return text_hash(purpose, pair.source, pair.target) < share * 2**64

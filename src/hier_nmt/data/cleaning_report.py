@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What a cleaning would do to a corpus, before anything is trained on it."""
+"""The effect of a cleaning on a corpus, measured before training."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -12,7 +12,7 @@ from .pair_cleaning import Cleaning, CorpusSurvey, PairCleaner
 from .segment_marks import MarkCount
 from .text_hashes import KnownTexts
 
-# What is asked about where nothing else is said.
+# The settings of the report if the user gives none.
 USUAL_CLEANING = Cleaning(
     remove_marks=True, max_length_ratio=3.0, max_copies=3, drop_copied=True, drop_wrong_language=True
 )
@@ -20,14 +20,14 @@ USUAL_CLEANING = Cleaning(
 
 @dataclass
 class CleaningEffect:
-    """The marks in front of paragraphs, and how many pairs would be changed or left out.
+    """The marks at the start of paragraphs, and how many pairs the cleaning would change or drop.
 
     Attributes:
-        marks: the kinds of marks that there are.
+        marks: the kinds of marks in the corpus.
         num_pairs: sentence pairs of the corpus.
-        num_changed: of those that stay, how many have another text then.
-        dropped: how many would be left out for each reason.
-        examples: the first pair that would be left out for each reason.
+        num_changed: how many of the remaining pairs have a changed text.
+        dropped: number of dropped pairs for each reason.
+        examples: the first dropped pair for each reason.
     """
 
     marks: list[MarkCount] = field(default_factory=list)
@@ -37,13 +37,13 @@ class CleaningEffect:
     examples: dict[str, tuple[str, str]] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
-        """Everything, in types that JSON has."""
+        """The report in types of JSON."""
         marks = [{**mark._asdict(), "is_removed": mark.is_removed} for mark in self.marks]
         return {**vars(self), "marks": marks, "dropped": dict(self.dropped)}
 
     def __str__(self) -> str:
-        lines = [f"{mark}{': no text' if mark.is_removed else ''}" for mark in self.marks]
-        lines.append(f"cleaning would change {self._share(self.num_changed)} and leave out:")
+        lines = [f"{mark}{': removed' if mark.is_removed else ''}" for mark in self.marks]
+        lines.append(f"cleaning would change {self._share(self.num_changed)} and drop:")
         for reason, count in self.dropped.most_common():
             source, target = self.examples[reason]
             lines.append(f"  {reason}: {self._share(count)}, such as {source:.70} | {target:.70}")
@@ -58,11 +58,11 @@ def cleaning_effect(
     cleaning: Cleaning = USUAL_CLEANING,
     excluded: KnownTexts | None = None,
 ) -> CleaningEffect:
-    """What the cleaning would do to a corpus, which is read twice and not kept.
+    """What the cleaning would do to a corpus, which is read twice and not kept in memory.
 
     Args:
-        read: gives the documents of the corpus.
-        cleaning: what would be done.
+        read: returns the documents of the corpus.
+        cleaning: the settings.
         excluded: texts of validation and test sets, see `PairCleaner`.
     """
     survey = CorpusSurvey()

@@ -18,14 +18,14 @@ IGNORED_LABEL = -100
 
 @dataclass(frozen=True)
 class DocumentCollator:
-    """Makes a padded batch of window features.
+    """Collates window features into a padded batch.
 
     Args:
         pad_token_id: fills `input_ids` and `decoder_input_ids`.
         decoder_start_token_id: the first of the `decoder_input_ids`.
         pad_to_multiple_of: both sides are padded to a multiple of this number of tokens.
-        keep_columns: further columns to hand on, integers and booleans as a tensor [B], anything else as a list.
-            All columns that are not named here are dropped.
+        keep_columns: further columns for the batch: integers and booleans as a tensor [B], anything else as a list.
+            Other columns are dropped.
     """
 
     pad_token_id: int
@@ -64,23 +64,22 @@ class DocumentCollator:
 
 
 class TokenBatchSampler(Sampler[list[int]]):
-    """Yields lists of row indices: rows of like length, at most `max_tokens` padded tokens in a batch.
+    """Yields lists of row indices: rows of similar length, with at most `max_tokens` padded tokens in a batch.
 
-    Rows are sorted by length, rows of equal length by the lengths of their two sides where these are given, and what is
-    equal then in an order drawn anew from (seed, epoch); they are cut greedily from the longest on; the batches then
-    come in random order. The sorted lengths are those of every epoch, so the number of batches never changes and
-    `len()` is exact. A row longer than `max_tokens` is a batch of its own.
+    Rows are sorted by length, then by the lengths of their sides if given, then randomly by (seed, epoch). They are
+    divided greedily from the longest on, and the batches are shuffled. The sorted lengths are the same in every epoch,
+    so the number of batches is constant and `len()` is exact. A row longer than `max_tokens` is a batch of its own.
 
-    Every row is given to exactly one process and each process gets as many batches: where the number does not divide,
-    the fullest batches are halved until it does.
+    Every row goes to exactly one process, and all processes get the same number of batches. If the number of batches is
+    not divisible, the fullest batches are halved until it is.
 
     Args:
-        lengths: [number of rows], the padded cost of each row (the longer of its two sides).
-        max_tokens: limit of longest row times number of rows.
-        side_lengths: source and target lengths, [number of rows, 2]; with them neither side has much padding.
-        pad_to_multiple_of: what the collator pads to, so that the limit holds after padding.
-        max_rows: limit of the number of rows of a batch, or None.
-        shuffle: False gives the batches from the longest to the shortest rows, in the same order each time.
+        lengths: [number of rows], the padded length of each row (that of its longer side).
+        max_tokens: limit on the length of the longest row times the number of rows.
+        side_lengths: source and target lengths, [number of rows, 2]; if given, both sides get little padding.
+        pad_to_multiple_of: that of the collator, so that the limit holds after padding.
+        max_rows: limit on the number of rows of a batch, or None.
+        shuffle: False yields the batches from the longest to the shortest rows, in the same order each time.
     """
 
     def __init__(
@@ -105,7 +104,7 @@ class TokenBatchSampler(Sampler[list[int]]):
             self.lengths = _round_up(self.lengths, pad_to_multiple_of)
         self._sort_keys = self.lengths
         if side_lengths is not None:
-            # One number in which the longer side comes first, then the source, then the target.
+            # One sort key: the longer side first, then the source, then the target.
             base = int(side_lengths.max(initial=0)) + 1
             self._sort_keys = (self.lengths * base + side_lengths[:, 0]) * base + side_lengths[:, 1]
         self.seed, self.shuffle, self.epoch = seed, shuffle, 0
@@ -114,7 +113,7 @@ class TokenBatchSampler(Sampler[list[int]]):
         self._starts = _split_until_divisible(starts, len(self.lengths), num_processes)
 
     def set_epoch(self, epoch: int) -> None:
-        """Makes the next iteration that of `epoch`."""
+        """Sets the epoch of the next iteration."""
         self.epoch = epoch
 
     def __len__(self) -> int:
@@ -137,7 +136,7 @@ def _round_up(length: Any, multiple: int) -> Any:
 
 
 def _batch_starts(descending_lengths: np.ndarray, max_tokens: int, max_rows: int | None) -> list[int]:
-    """Where each batch starts in the rows sorted from the longest; its first row is the one it is padded to."""
+    """Start of each batch in the rows sorted from the longest; the first row decides its padded length."""
     starts = []
     start = 0
     while start < len(descending_lengths):

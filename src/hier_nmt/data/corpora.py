@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Corpus readers: each is a generator of `ParallelDocument`.
 
-A broken corpus raises `CorpusError`, which names file, line and reason. With `skip_bad=True` the bad document is left
-out instead (where every line is a document of its own: the line), logged, and listed in the `ReadReport`.
+A malformed corpus raises `CorpusError`, which names file, line and reason. With `skip_bad=True` the malformed document
+(or line, where every line is a document) is skipped, logged, and listed in the `ReadReport`.
 
-Lines end at "\\n" (or "\\r\\n") only: other line separators of Unicode occur inside sentences. Files whose name ends in
+Lines end at "\\n" (or "\\r\\n") only: sentences may contain other line separators of Unicode. Files whose name ends in
 ".gz" are read through gzip.
 """
 
@@ -35,31 +35,30 @@ DOCUMENT_MARK = "<d>"
 
 @dataclass
 class ReadReport:
-    """What a reader gave, and as (kind, message) what it left out."""
+    """What a reader returned; `skipped` has (kind, message) of everything that it skipped."""
 
     num_documents: int = 0
     num_sentences: int = 0
-    left_out: list[tuple[str, str]] = field(default_factory=list)
+    skipped: list[tuple[str, str]] = field(default_factory=list)
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many documents (or lines) were left out for each kind of reason."""
-        return dict(Counter(kind for kind, _ in self.left_out))
+        """The number of skipped documents (or lines) for each kind of reason."""
+        return dict(Counter(kind for kind, _ in self.skipped))
 
     def __str__(self) -> str:
         lines = [f"read {self.num_documents} documents with {self.num_sentences} sentence pairs"]
-        lines += [f"left out {count}: {kind}" for kind, count in sorted(self.counts.items())]
+        lines += [f"skipped {count}: {kind}" for kind, count in sorted(self.counts.items())]
         return "\n".join(lines)
 
 
 def read_json_lines(
     path: str | Path, source_language: str, target_language: str
 ) -> Iterator[ParallelDocument | CorpusError]:
-    """The documents of a JSON-lines file, `{"id", "title", "paragraphs": [{"en": [...], "fr": [...]}, ...]}` on a line.
+    """The documents of a JSON-lines file; a line is `{"id", "title", "paragraphs": [{"en": [...], "fr": [...]}, ...]}`.
 
-    A paragraph holds aligned lists of sentences under the two language names; other keys (a speaker) are ignored. The
-    title is optional: two strings in the order in which the languages stand in the paragraphs, or a string under each
-    language.
+    A paragraph has aligned lists of sentences under the two language codes; other keys (a speaker) are ignored. The
+    title is optional: two strings in the order of the languages in the paragraphs, or a string under each language.
     """
     for line, text in read_lines(path):
         if isinstance(text, CorpusError):
@@ -74,7 +73,7 @@ def read_json_lines(
 
 
 class _BadDocument(Exception):
-    """(kind, detail) of a document that cannot be used."""
+    """(kind, detail) of a malformed document."""
 
 
 def _json_document(content: Any, source_language: str, target_language: str) -> ParallelDocument:
@@ -125,7 +124,7 @@ def _json_title(content: dict[str, Any], source_language: str, target_language: 
 
 
 def _pair(source: str, target: str, place: str = "") -> SentencePair:
-    """The pair without white space at its ends; neither side may be empty."""
+    """The pair without surrounding white space; neither side may be empty."""
     source, target = source.strip(), target.strip()
     if not source or not target:
         side = "both sides" if not source and not target else "source" if not source else "target"
@@ -134,10 +133,10 @@ def _pair(source: str, target: str, place: str = "") -> SentencePair:
 
 
 def read_moses(source_path: str | Path, target_path: str | Path) -> Iterator[ParallelDocument | CorpusError]:
-    """The documents of two text files with a sentence on each line, line n of one translating line n of the other.
+    """The documents of two text files with one sentence per line; line n of one translates line n of the other.
 
-    A blank line, or a line `<d>`, in both files ends a document; each document is one paragraph. The id is
-    the name of the source file and the line on which the document starts. A bad line makes its document bad.
+    A blank line, or a line `<d>`, in both files ends a document; each document is one paragraph. The id is the name of
+    the source file and the line on which the document starts. A malformed line makes its document malformed.
     """
     source_path, target_path = Path(source_path), Path(target_path)
     mismatch = _line_count_mismatch(source_path, target_path)
@@ -161,7 +160,7 @@ def read_moses(source_path: str | Path, target_path: str | Path) -> Iterator[Par
 
 
 def _line_count_mismatch(source_path: Path, target_path: Path) -> CorpusError | None:
-    """Files of unequal length are out of step somewhere, so none of their lines can be trusted."""
+    """Files of unequal length are misaligned somewhere, so none of their lines can be trusted."""
     num_source = sum(1 for _ in read_lines(source_path))
     num_target = sum(1 for _ in read_lines(target_path))
     if num_source == num_target:
@@ -192,7 +191,7 @@ def _moses_pair(
         return target
     if not source or not target:
         path, other = (target_path, source_path) if not target else (source_path, target_path)
-        detail = f"a document boundary must stand in both files, but {other.name} has text here"
+        detail = f"a document boundary must be in both files, but {other.name} has text here"
         return CorpusError(path, line, "one side empty", detail)
     return SentencePair(source.strip(), target.strip())
 
@@ -207,7 +206,7 @@ def _moses_document(
 
 
 def read_tab_separated(path: str | Path) -> Iterator[ParallelDocument | CorpusError]:
-    """One document of one sentence for each line `source TAB target [TAB anything]`; blank lines are skipped.
+    """One document of one sentence per line `source TAB target [TAB anything]`; blank lines are skipped.
 
     The id is the file name and the line number.
     """
@@ -237,15 +236,15 @@ def read_dataset(
     document_column: str | None = None,
     paragraph_column: str | None = None,
 ) -> Iterator[ParallelDocument | CorpusError]:
-    """The documents of the rows of a `datasets` dataset, also a streaming one; each row is a sentence pair.
+    """The documents of the rows of a `datasets` dataset, which may be streaming; each row is a sentence pair.
 
-    Neighbouring rows with the same value in `document_column` are a document, and within it those with the same value
-    in `paragraph_column` a paragraph. Without a document column each row is a document; without a paragraph column each
-    document is one paragraph.
+    Consecutive rows with the same value in `document_column` form a document, and within it those with the same value
+    in `paragraph_column` form a paragraph. Without a document column each row is a document; without a paragraph column
+    each document is one paragraph.
 
     Args:
         rows: the dataset.
-        name: its name, for ids and errors; "lines" of an error are rows, counted from 1.
+        name: its name, for ids and errors; "lines" in errors are rows, counted from 1.
         source_column, target_column: a column, or with a dot a key in a column of dictionaries ("translation.en").
     """
     seen: set[str] = set()
@@ -305,7 +304,7 @@ def _value(row: Mapping[str, Any], name: str, number: int, column: str) -> Any:
 def load_rows(
     name: str | Path, config: str | None = None, split: str = "train", streaming: bool = False
 ) -> Iterable[Mapping[str, Any]]:
-    """The rows of a dataset: a name on the Hub, a folder (also one that `save_to_disk` wrote), or a data file."""
+    """The rows of a dataset: a name on the Hub, a folder (also of `save_to_disk`), or a data file."""
     path = Path(name)
     if (path / "state.json").is_file():
         return datasets.load_from_disk(path)
@@ -332,21 +331,21 @@ def read_documents(
     columns: Mapping[str, Any] | None = None,
     report: ReadReport | None = None,
 ) -> Iterator[ParallelDocument]:
-    """The documents of a corpus, file after file.
+    """The documents of a corpus, file by file.
 
     Args:
         paths: files; for `PAIRED_FORMATS` source and target files in turn; for "opus-xml" alignment files; for
-            "dataset" what `load_rows` takes.
-        format: one of `FORMATS`; those that are not described here are in `data.formats`.
-        source_language, target_language: ISO 639 codes, by which formats name their languages.
-        skip_bad: leaves out what is broken instead of raising CorpusError.
+            "dataset" see `load_rows`.
+        format: one of `FORMATS`; further formats are described in `data.formats`.
+        source_language, target_language: ISO 639 codes, which formats use as language names.
+        skip_bad: skips malformed documents instead of raising CorpusError.
         columns: for "wmt-xml" `reference`, the translator (default: the first); for "dataset" `source` and `target`
             (default: "translation.<language>"), `document` and `paragraph` (see `read_dataset`), and `config`, `split`
             and `streaming` (see `load_rows`).
-        report: is filled while the documents are read.
+        report: filled while the documents are read.
 
     Raises:
-        CorpusError: a broken file, or no document at all.
+        CorpusError: a malformed file, or no document at all.
     """
     report = report if report is not None else ReadReport()
     num_before = report.num_documents
@@ -358,10 +357,10 @@ def read_documents(
         elif not skip_bad:
             raise item
         else:
-            report.left_out.append((item.kind, str(item)))
-            logger.warning("left out: %s", item)
+            report.skipped.append((item.kind, str(item)))
+            logger.warning("skipped: %s", item)
     if report.num_documents == num_before:
-        raise CorpusError(", ".join(map(str, paths)), None, "empty corpus", "there is no document in it")
+        raise CorpusError(", ".join(map(str, paths)), None, "empty corpus", "it has no document")
 
 
 def _read_items(

@@ -1,8 +1,8 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Corpus files as bytes or lines, and the error that says what is wrong with one.
+"""Corpus files as bytes or lines, and the error for malformed ones.
 
-Lines end at "\\n" (or "\\r\\n") only: other line separators of Unicode occur inside sentences. Files whose name ends in
+Lines end at "\\n" (or "\\r\\n") only: sentences may contain other line separators of Unicode. Files whose name ends in
 ".gz" are read through gzip.
 """
 
@@ -20,24 +20,24 @@ STANDARD_INPUT = Path("/dev/stdin")
 
 
 class CorpusError(ValueError):
-    """A corpus that cannot be read; the message is "file:line: reason", the line counted from 1.
+    """A corpus that cannot be read; the message is "file:line: reason", with lines counted from 1.
 
-    `kind` is the reason without its particulars, as `ReadReport` counts it.
+    `kind` is the general reason, by which `ReadReport` counts.
     """
 
     def __init__(self, file: str | Path, line: int | None, kind: str, detail: str = "") -> None:
-        # A detail may show what stands in the file, and a line can be as long as one.
+        # The detail may quote the file, whose lines can be arbitrarily long.
         detail = detail if len(detail) <= MAX_DETAIL else f"{detail[:MAX_DETAIL]}..."
         self.file, self.line, self.kind, self.detail = str(file), line, kind, detail
-        place = self.file if line is None else f"{self.file}:{line}"
-        super().__init__(f"{place}: {kind}" + (f": {detail}" if detail else ""))
+        location = self.file if line is None else f"{self.file}:{line}"
+        super().__init__(f"{location}: {kind}" + (f": {detail}" if detail else ""))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.file, self.line, self.kind, self.detail)
 
 
 def read_bytes(path: str | Path) -> bytes:
-    """The content of a file. What comes through a pipe comes once, and is kept for whoever reads it again.
+    """The content of a file. That of a pipe, which can be read only once, is kept for later calls.
 
     Raises:
         CorpusError: an empty file, or broken compression.
@@ -56,7 +56,7 @@ def read_bytes(path: str | Path) -> bytes:
 
 
 def is_pipe(path: str | Path) -> bool:
-    """Whether a path is a pipe, a terminal or the like, which can be read only once."""
+    """Whether a path is a pipe, a terminal or similar, which can be read only once."""
     path = Path(path)
     return path == STANDARD_INPUT or path.is_fifo() or path.is_char_device() or path.is_socket()
 
@@ -67,7 +67,7 @@ def _from_pipe(path: Path) -> bytes:
 
 
 def read_lines(path: str | Path) -> Iterator[tuple[int, str | CorpusError]]:
-    """(line number, line without its end) of a file; a line that is not UTF-8 comes as the error that says so."""
+    """(line number, line without its end) of a file; for a line that is not UTF-8 the error takes its place."""
     path = Path(path)
     line = 0
     try:
@@ -79,24 +79,24 @@ def read_lines(path: str | Path) -> Iterator[tuple[int, str | CorpusError]]:
 
 
 def parse_json(path: str | Path, line: int | None, text: str) -> Any:
-    """The value that a JSON text stands for; `line` is where it stands in the file, None if it is the whole file.
+    """The value of a JSON text; `line` is its line in the file, None if it is the whole file.
 
     Raises:
-        CorpusError: it is no JSON, or JSON of which something would be lost: an object with the same key twice, half of
-            a surrogate pair, nesting or numbers that Python does not read.
+        CorpusError: invalid JSON, or JSON that Python would not read without loss: a duplicate key, an unpaired
+            surrogate, or nesting or numbers beyond its limits.
     """
     try:
         content = json.loads(text, object_pairs_hook=_object_without_duplicates)
         if "\\u" in text:
             json.dumps(content, ensure_ascii=False).encode("utf-8")
     except json.JSONDecodeError as error:
-        place = error.lineno if line is None else line
-        raise CorpusError(path, place, "not JSON", f"{error.msg} at column {error.colno}") from error
+        location = error.lineno if line is None else line
+        raise CorpusError(path, location, "not JSON", f"{error.msg} at column {error.colno}") from error
     except UnicodeEncodeError as error:
-        detail = f"\\u{ord(error.object[error.start]):04x} stands without its other half"
-        raise CorpusError(path, line, "half a character", detail) from error
+        detail = f"\\u{ord(error.object[error.start]):04x} has no other half"
+        raise CorpusError(path, line, "unpaired surrogate", detail) from error
     except (RecursionError, ValueError) as error:
-        raise CorpusError(path, line, "not JSON that can be read", str(error)) from error
+        raise CorpusError(path, line, "unreadable JSON", str(error)) from error
     return content
 
 
@@ -104,7 +104,7 @@ def _object_without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     content = dict(pairs)
     if len(content) < len(pairs):
         keys = [key for key, _ in pairs]
-        raise ValueError(f"the key {next(key for key in keys if keys.count(key) > 1)!r} stands twice")
+        raise ValueError(f"the key {next(key for key in keys if keys.count(key) > 1)!r} occurs twice")
     return content
 
 

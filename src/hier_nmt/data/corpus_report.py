@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What a corpus is like: sizes, lengths, duplicates, suspicious pairs, and what it shares with another corpus."""
+"""Statistics of a corpus: sizes, lengths, duplicates, suspicious pairs, and the overlap with another corpus."""
 
 import heapq
 from array import array
@@ -14,14 +14,14 @@ from .documents import ParallelDocument
 from .text_hashes import MIN_SHARED_WORDS, KnownTexts, normal_text, text_hash
 
 QUANTILES = (0, 5, 25, 50, 75, 95, 100)
-# A pair is suspicious if the target has so many times more, or fewer, characters than is usual in the corpus.
+# A pair is suspicious if its ratio of target to source characters differs from the usual one by this factor.
 OUTLIER_FACTOR = 3.0
-# Below so many characters on both sides any ratio is usual.
+# Up to this many characters on both sides any ratio is usual.
 MIN_OUTLIER_CHARACTERS = 20
 
 
 class Outlier(NamedTuple):
-    """A pair whose lengths fit badly: `factor` is its ratio of characters over the usual one."""
+    """A pair with an unusual length ratio: `factor` is its ratio of characters divided by the usual one."""
 
     factor: float
     document: str
@@ -30,8 +30,8 @@ class Outlier(NamedTuple):
 
 
 class Overlap(NamedTuple):
-    """How much of a corpus is also in another: documents by their sources, pairs, and source sentences of at least
-    `MIN_SHARED_WORDS` words (of which there are `num_long`)."""
+    """How much of a corpus is also in another: documents (by their sources), pairs, and source sentences of at least
+    `MIN_SHARED_WORDS` words, of which there are `num_long`."""
 
     num_documents: int
     num_pairs: int
@@ -54,10 +54,10 @@ class Overlap(NamedTuple):
 
 @dataclass
 class CorpusReport:
-    """Counts and lengths of a corpus; lengths are arrays with an entry for each document or sentence pair.
+    """Counts and lengths of a corpus; lengths are arrays with one entry per document or sentence pair.
 
-    Words are what white space separates, which says little about languages that write none. Duplicates are counted
-    after the first of their kind, and compared without case and white space.
+    Words are separated by white space, which means little for languages that write none. Duplicates do not include the
+    first of their kind, and are compared without case and white space.
     """
 
     num_documents: int = 0
@@ -82,7 +82,7 @@ class CorpusReport:
         return len(self.source_words)
 
     def as_json(self) -> dict[str, Any]:
-        """Everything but the arrays, of which it has the quantiles."""
+        """The report as JSON, with quantiles in place of the arrays."""
         counts = {name: value for name, value in vars(self).items() if isinstance(value, int | float)}
         quantiles = {name: _quantiles(values) for name, values in self._lengths().items()}
         overlap = None if self.overlap is None else self.overlap._asdict()
@@ -110,16 +110,16 @@ class CorpusReport:
         for name, values in self._lengths().items():
             lines.append(f"| {name} | {' | '.join(f'{value:g}' for value in _quantiles(values))} |")
         counts = {
-            "documents like an earlier one": (self.num_duplicate_documents, max(1, self.num_documents)),
-            "pairs like an earlier one": (self.num_duplicate_pairs, pairs),
-            "other translations of an earlier source sentence": (self.num_several_translations, pairs),
+            "duplicate documents": (self.num_duplicate_documents, max(1, self.num_documents)),
+            "duplicate pairs": (self.num_duplicate_pairs, pairs),
+            "further translations of an earlier source sentence": (self.num_several_translations, pairs),
             "targets that copy the source": (self.num_copies, pairs),
             "ratio outliers": (self.num_outliers, pairs),
         }
         lines += ["", *(f"{name}: {count:,} ({100 * count / of:.2f} %)" for name, (count, of) in counts.items())]
         lines += [
-            f"(outliers: {OUTLIER_FACTOR:g} times more or fewer target characters than usual, which is "
-            f"{self.usual_ratio:.2f} for each source character)",
+            f"(outliers: {OUTLIER_FACTOR:g} times more or fewer target characters than the usual "
+            f"{self.usual_ratio:.2f} per source character)",
             *(f"  {item.factor:.2f}  {item.document}: {item.source:.70} | {item.target:.70}" for item in self.outliers),
         ]
         return "\n".join([*lines, *([] if self.overlap is None else ["", str(self.overlap)])])
@@ -130,29 +130,28 @@ def describe_corpus(
     other: Iterable[ParallelDocument] | KnownTexts | None = None,
     num_examples: int = 5,
 ) -> CorpusReport:
-    """The report of a corpus, which is read once and not kept.
+    """The report of a corpus, which is read once and not kept in memory.
 
     Args:
-        documents: of the corpus.
-        other: documents of another corpus, for example the test set of what is to be trained on, or what is known of
-            them.
-        num_examples: how many outliers are shown.
+        documents: the corpus.
+        other: documents of another corpus, for example the test set of a planned training, or their `KnownTexts`.
+        num_examples: number of outliers to show.
     """
     known = other if other is None or isinstance(other, KnownTexts) else KnownTexts(other)
     report = CorpusReport()
-    counted = _Counted(known, num_examples)
+    counted = _CorpusCounts(known, num_examples)
     for document in documents:
         counted.add(document, report)
     counted.finish(report)
     return report
 
 
-# Ratio of characters or its inverse, minus the number of the pair, document, source, target.
+# Ratio of characters or its inverse, negated index of the pair, document, source, target.
 _Extreme = tuple[float, int, str, str, str]
 
 
-class _Counted:
-    """What is collected while a corpus is read."""
+class _CorpusCounts:
+    """State of the statistics while a corpus is read."""
 
     def __init__(self, known: KnownTexts | None, num_examples: int) -> None:
         self.known, self.num_examples = known, num_examples
@@ -228,7 +227,7 @@ class _Counted:
 
 
 def _ratio(source: str, target: str) -> float:
-    """Target characters for each source character."""
+    """Target characters per source character."""
     return max(1, len(target)) / max(1, len(source))
 
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The parallel document: the only thing that corpus readers produce."""
+"""The parallel document, which all corpus readers produce."""
 
 from dataclasses import dataclass
 
@@ -32,12 +32,12 @@ class ParallelDocument:
 
     @property
     def source_sentences(self) -> list[str]:
-        """All source sentences in order, paragraphs joined."""
+        """All source sentences in order, over all paragraphs."""
         return [pair.source for paragraph in self.paragraphs for pair in paragraph]
 
     @property
     def target_sentences(self) -> list[str]:
-        """All target sentences in order, paragraphs joined."""
+        """All target sentences in order, over all paragraphs."""
         return [pair.target for paragraph in self.paragraphs for pair in paragraph]
 
     @property

@@ -1,10 +1,10 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""From documents to window features, as memory-mapped `datasets` tables that are cached on disk.
+"""Window features of documents, as memory-mapped `datasets` tables that are cached on disk.
 
-Three tables follow from each other: text (one row for each document), token ids (the same rows; made once for all
-window sizes) and windows (one row for each window). Rows are built as Arrow arrays, a few documents at a time, so that
-memory use does not grow with the corpus.
+Three tables are derived from each other: text (one row per document), token ids (the same rows; shared by all window
+sizes) and windows (one row per window). Rows are built as Arrow arrays, a few documents at a time, so that memory use
+does not grow with the corpus.
 """
 
 import json
@@ -31,7 +31,7 @@ from .training_corpora import CleaningReport, Corpus, CorpusReader, TrainingCorp
 
 logger = logging.getLogger(__name__)
 
-# Part of every cache key: raise it when the same input begins to give other rows.
+# Part of every cache key: increment it when the same input gives other rows.
 FEATURES_VERSION = 2
 DOCUMENTS_PER_BATCH = 16
 
@@ -42,7 +42,7 @@ _TEXT_FEATURES = Features(
         "target": List(Value("string")),
         "ends_paragraph": List(Value("bool")),
         "corpus": Value("int32"),
-        "left_out": List({"kind": Value("string"), "message": Value("string")}),
+        "skipped": List({"kind": Value("string"), "message": Value("string")}),
         "dropped": List({"corpus": Value("int32"), "reason": Value("string"), "count": Value("int64")}),
     }
 )
@@ -69,7 +69,7 @@ _WINDOW_FEATURES = Features(
 
 
 class OverlongSentence(NamedTuple):
-    """A sentence that exceeds a limit by itself; `num_tokens` counts the token that closes it."""
+    """A sentence that exceeds a limit by itself; `num_tokens` includes the token that closes it."""
 
     document_id: str
     sentence_index: int
@@ -78,7 +78,7 @@ class OverlongSentence(NamedTuple):
 
 
 class OverlongSentenceError(ValueError):
-    """Raised for sentences that fit into no window; `sentences` lists all of them."""
+    """Raised for sentences that do not fit into any window; `sentences` lists all of them."""
 
     def __init__(self, sentences: Sequence[OverlongSentence]) -> None:
         self.sentences = list(sentences)
@@ -89,7 +89,7 @@ class OverlongSentenceError(ValueError):
         more = f" and {len(self.sentences) - 20} more" if len(self.sentences) > 20 else ""
         super().__init__(
             f"{len(self.sentences)} sentences are longer than the limit: {shown}{more}; "
-            f"raise max_source_tokens / max_target_tokens, or leave them out with overlong='skip'"
+            f"raise max_source_tokens / max_target_tokens, or skip them with overlong='skip'"
         )
 
 
@@ -102,12 +102,12 @@ class ClosingTokens(NamedTuple):
 
 
 def closing_tokens(tokenizer: PreTrainedTokenizerBase) -> ClosingTokens:
-    """The closing tokens of a tokenizer; ValueError where it lacks one."""
+    """The closing tokens of a tokenizer; ValueError if one is missing."""
     names = ("sep_token_id", "par_token_id", "eos_token_id")
     ids = [getattr(tokenizer, name, None) for name in names]
     missing = [name for name, token_id in zip(names, ids, strict=True) if token_id is None]
     if missing:
-        raise ValueError(f"the tokenizer has no {', '.join(missing)} (was it made by `hier-nmt tokenizer`?)")
+        raise ValueError(f"the tokenizer has no {', '.join(missing)} (was it trained by `hier-nmt tokenizer`?)")
     return ClosingTokens(*(int(token_id) for token_id in ids if token_id is not None))
 
 
@@ -121,9 +121,9 @@ def text_table(
     columns: Mapping[str, str] | None = None,
     cache_dir: str | Path | None = None,
 ) -> Dataset:
-    """The corpus as a table with one row for each document; see `read_documents` for the arguments and errors.
+    """The corpus as a table with one row per document; see `read_documents` for the arguments and errors.
 
-    It is read once for the same arguments and the same files (their sizes and times of change).
+    The corpus is read once for the same arguments and the same files (sizes and modification times).
     """
     reader = CorpusReader(
         format, source_language, target_language, None if columns is None else dict(columns), skip_bad
@@ -132,26 +132,26 @@ def text_table(
 
 
 def corpora_table(corpora: TrainingCorpora, cache_dir: str | Path | None = None) -> Dataset:
-    """The same table for several corpora, cleaned; `corpus` is the index of the one a document is from.
+    """The text table of several corpora, cleaned; the column `corpus` is the index of a document's corpus.
 
-    It is made once for the same arguments and the same files (their sizes and times of change).
+    The table is made once for the same arguments and the same files (sizes and modification times).
     """
     cache_key = (FEATURES_VERSION, *(_file_stamps(Path(path)) for path in corpora.files))
     return _table_from(_rows_of_corpora, {"corpora": corpora, "cache_key": cache_key}, cache_dir)
 
 
 def text_table_from_documents(documents: Iterable[ParallelDocument], cache_dir: str | Path | None = None) -> Dataset:
-    """The same table for documents that are already in memory."""
+    """The text table of documents that are already in memory."""
     return _table_from(_rows_of_documents, {"documents": tuple(documents)}, cache_dir)
 
 
 def read_report(text: Dataset) -> CleaningReport:
-    """What reading and cleaning the corpora gave and left out, also where the table came from the cache."""
+    """The report of reading and cleaning the corpora, also if the table came from the cache."""
     report = CleaningReport()
-    for row in text.select_columns(["source", "left_out", "dropped"]):
+    for row in text.select_columns(["source", "skipped", "dropped"]):
         report.num_documents += 1
         report.num_sentences += len(row["source"])
-        report.left_out += [(error["kind"], error["message"]) for error in row["left_out"]]
+        report.skipped += [(error["kind"], error["message"]) for error in row["skipped"]]
         for item in row["dropped"]:
             report.dropped[item["corpus"], item["reason"]] += item["count"]
     return report
@@ -164,7 +164,7 @@ def token_table(
     *,
     num_proc: int | None = None,
 ) -> Dataset:
-    """The table of token ids: each sentence is tokenised once here, whatever the windows are."""
+    """The table of token ids: each sentence is tokenised once, whatever the windows are."""
     target_tokenizer = target_tokenizer or tokenizer
     key = (FEATURES_VERSION, dataset_fingerprint(text), _tokenizer_key(tokenizer), _tokenizer_key(target_tokenizer))
     tokens = text.with_format("arrow").map(
@@ -201,18 +201,18 @@ def window_table(
     overlong: Literal["error", "skip"] = "error",
     num_proc: int | None = None,
 ) -> Dataset:
-    """The window features, one row for each window, in the order of the documents.
+    """The window features, one row per window, in the order of the documents.
 
-    Columns: `input_ids` and `labels` (closed as in `join_window`), `length` (of the longer of the two), `document_id`,
-    `sentence_index` (of the current sentence, the last one of the window, within its document), `num_sentences` and
-    `corpus`.
+    Columns: `input_ids` and `labels` (with closing tokens as in `join_window`), `length` (the larger of the two),
+        `document_id`, `sentence_index` (index within the document of the current sentence, the last of the window),
+        `num_sentences` and `corpus`.
 
-    A window over a limit drops its farthest context first. A sentence that is over a limit alone raises
-    OverlongSentenceError, or with overlong="skip" is the current sentence of no window (K = 0: in no window), which is
-    logged; the other windows stay as they are.
+    A window that exceeds a limit drops its farthest context first. A sentence that exceeds a limit by itself raises
+    OverlongSentenceError. With overlong="skip" it is logged, and is the current sentence of no window (K = 0: in no
+    window); other windows are unaffected.
 
     Args:
-        window_sentences: K; 0 cuts the whole document, at sentence boundaries only, into windows that fit.
+        window_sentences: K; 0 divides the whole document, at sentence boundaries only, into windows that fit.
         max_source_tokens, max_target_tokens: limits of `input_ids` and of `labels`; None means no limit.
     """
     if overlong not in ("error", "skip"):
@@ -242,11 +242,11 @@ def window_table(
 
 
 def weighted_windows(windows: Dataset, weights: Sequence[float]) -> Dataset:
-    """The windows of each corpus as many times as its weight says; of a fraction so many of them, taken evenly.
+    """The windows of each corpus repeated by its weight; for a fraction an evenly spaced subset is added.
 
     Args:
         windows: a table with the column `corpus`.
-        weights: of the corpora, by their index.
+        weights: one per corpus, by its index.
     """
     if all(weight == 1 for weight in weights):
         return windows
@@ -266,7 +266,7 @@ def document_windows(
     max_source_tokens: int | None,
     max_target_tokens: int | None,
 ) -> list[Window]:
-    """The windows of one document that fit the limits; lengths count the closing tokens."""
+    """The windows of one document that fit the limits; lengths include the closing tokens."""
     if window_sentences == 0:
         windows = document_blocks(source_lengths, max_source_tokens, target_lengths, max_target_tokens)
     else:
@@ -287,7 +287,7 @@ def _exceeds(length: int, limit: int | None) -> bool:
 
 
 def _file_stamps(path: Path) -> list[tuple[str, int, int]]:
-    """(name, size, time of change) of the file, or of the files of the folder; nothing for a name on the Hub."""
+    """(name, size, modification time) of the file, or of the files of the folder; empty for a name on the Hub."""
     files = sorted(path.rglob("*")) if path.is_dir() else [path]
     stats = [(file.name, file.stat()) for file in files if file.is_file()]
     return [(name, stat.st_size, stat.st_mtime_ns) for name, stat in stats]
@@ -309,7 +309,7 @@ def _table_from(rows: Any, arguments: dict[str, Any], cache_dir: str | Path | No
 
 
 def _rows_of_corpora(corpora: TrainingCorpora, cache_key: tuple[Any, ...]) -> Iterator[dict[str, Any]]:
-    """The rows of the text table; `cache_key` is only there to be hashed with the corpora."""
+    """The rows of the text table; `cache_key` only serves to be hashed with the corpora."""
     report = CleaningReport()
     previous: dict[str, Any] | None = None
     for corpus, document in corpora.documents(report):
@@ -317,7 +317,7 @@ def _rows_of_corpora(corpora: TrainingCorpora, cache_key: tuple[Any, ...]) -> It
             yield previous
         previous = _text_row(document, corpus, report)
     if previous is not None:
-        rest = _take_left_out(report)
+        rest = _take_skipped(report)
         yield {**previous, **{name: previous[name] + rest[name] for name in rest}}
 
 
@@ -332,19 +332,19 @@ def _text_row(document: ParallelDocument, corpus: int, report: CleaningReport) -
         "target": document.target_sentences,
         "ends_paragraph": document.ends_paragraph,
         "corpus": corpus,
-        **_take_left_out(report),
+        **_take_skipped(report),
     }
 
 
-def _take_left_out(report: CleaningReport) -> dict[str, list[dict[str, Any]]]:
-    """What was left out since the last call."""
-    left_out = [{"kind": kind, "message": message} for kind, message in report.left_out]
+def _take_skipped(report: CleaningReport) -> dict[str, list[dict[str, Any]]]:
+    """What was skipped or dropped since the last call."""
+    skipped = [{"kind": kind, "message": message} for kind, message in report.skipped]
     dropped = [
         {"corpus": corpus, "reason": reason, "count": count} for (corpus, reason), count in report.dropped.items()
     ]
-    report.left_out.clear()
+    report.skipped.clear()
     report.dropped.clear()
-    return {"left_out": left_out, "dropped": dropped}
+    return {"skipped": skipped, "dropped": dropped}
 
 
 def _map_arguments(dataset: Dataset, num_proc: int | None) -> dict[str, Any]:
@@ -359,7 +359,7 @@ def _map_arguments(dataset: Dataset, num_proc: int | None) -> dict[str, Any]:
 
 
 def _tokenizer_key(tokenizer: PreTrainedTokenizerBase) -> str:
-    """A hash of what decides the ids; padding and truncation are settings of the last call and do not."""
+    """A hash of everything that decides the ids; padding and truncation settings are excluded."""
     content = json.loads(tokenizer.backend_tokenizer.to_str())
     content.update(padding=None, truncation=None)
     return Hasher.hash((json.dumps(content), tokenizer.split_special_tokens))

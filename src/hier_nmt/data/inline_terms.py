@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Terms whose translation is written into the source sentence, `term <gloss> translation </gloss>`.
 
-A model that was trained on such sentences writes the translation it is given (Dinu et al. 2019, section 3.1). In text
-the two tokens are noncharacters, which Unicode reserves for internal use, so that nothing a user writes is taken for
-them; `encode_with_terms` makes the tokens of them.
+A model trained on such sentences uses the given translation (Dinu et al. 2019, section 3.1). In text the two tokens are
+noncharacters, which Unicode reserves for internal use, so that user text cannot contain them; `encode_with_terms` turns
+them into tokens.
 """
 
 import re
@@ -18,7 +18,7 @@ from .tokenization import encode_sentences
 
 OPENING_TOKEN, CLOSING_TOKEN = "<gloss>", "</gloss>"
 OPENING_MARK, CLOSING_MARK = "\ufdd1", "\ufdd2"
-# Longer terms are not looked for.
+# Longer terms are not searched.
 MAX_TERM_WORDS = 8
 _MARKS = re.compile(f"([{OPENING_MARK}{CLOSING_MARK}])")
 _WORD = re.compile(r"\w+")
@@ -42,7 +42,7 @@ class Glossary:
             if text.strip():
                 self._add(path, line, text)
         if not self._translations:
-            raise CorpusError(path, None, "no terms", "there is no line with a term in it")
+            raise CorpusError(path, None, "no terms", "it has no term")
         self._num_words = sorted({len(words) for words in self._translations}, reverse=True)
 
     def _add(self, path: str | Path, line: int, text: str) -> None:
@@ -55,8 +55,8 @@ class Glossary:
             self._translations.setdefault(words, []).append(target)
 
     def marked(self, source: str, target: str) -> str | None:
-        """The source with the longest of its terms that the target translates as the glossary says, its translation
-        written behind it; None where there is no such term."""
+        """The source with a translation inserted after one of its terms: the longest whose glossary translation the
+        target contains. None if there is no such term."""
         for stop, translation in self._found(source):
             pattern = re.compile(rf"(?<!\w){re.escape(translation)}(?!\w)", re.IGNORECASE)
             if pattern.search(target):
@@ -64,7 +64,7 @@ class Glossary:
         return None
 
     def _found(self, source: str) -> Iterator[tuple[int, str]]:
-        """(end in the source, translation) of all terms in it, those of most words first."""
+        """(end in the source, translation) of all terms in it, longest terms first."""
         matches = list(_WORD.finditer(source))
         words = [match[0].casefold() for match in matches]
         for num_words in self._num_words:
@@ -81,7 +81,7 @@ def without_terms(text: str) -> str:
 def encode_with_terms(tokenizer: PreTrainedTokenizerBase, sentences: Sequence[str]) -> list[list[int]]:
     """The token ids of sentences that may have inline translations, without any other special token.
 
-    ValueError where a sentence has one and the tokenizer has no tokens for it.
+    Raises ValueError if a sentence has one and the tokenizer does not have the tokens.
     """
     parts = [_MARKS.split(sentence) for sentence in sentences]
     texts = [text for sentence in parts for text in _texts(sentence)]
@@ -90,7 +90,7 @@ def encode_with_terms(tokenizer: PreTrainedTokenizerBase, sentences: Sequence[st
 
 
 def _texts(parts: Sequence[str]) -> list[str]:
-    """What is text of the parts of a sentence: all of it, or what stands between the marks."""
+    """The parts of a sentence that are text: all parts, or those between the marks."""
     return list(parts) if len(parts) == 1 else [part.strip() for part in parts[::2] if part.strip()]
 
 

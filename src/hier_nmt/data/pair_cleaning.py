@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Cleaning a training corpus: text that is changed, and sentence pairs that are left out for a reason, all counted."""
+"""Cleaning of a training corpus: changes of text, and sentence pairs that are dropped for a reason; all are counted."""
 
 import re
 from collections import Counter
@@ -14,19 +14,19 @@ from .segment_marks import MarkStatistics, without_marks
 from .side_languages import SideLanguages
 from .text_hashes import KnownTexts, normal_text, text_hash
 
-# Lengths of shorter sentences, in characters, say little.
+# The length ratio of shorter sentences, in characters, means little.
 MIN_RATIO_CHARACTERS = 20
-# Names and numbers are the same in both languages; more words than these are not.
+# Names and numbers may be the same in both languages; longer sentences may not.
 MAX_COPIED_WORDS = 2
 
 
 @dataclass(frozen=True)
 class Replacement:
-    """Text that is replaced wherever a regular expression of Python's `re` matches.
+    """A replacement of text at every match of a regular expression of Python's `re`.
 
     Args:
         pattern: the regular expression.
-        text: what stands there instead; `\\1` is the first group.
+        text: the replacement; `\\1` is the first group.
         side: `source`, `target` or `both`.
     """
 
@@ -46,7 +46,7 @@ class Replacement:
         return re.compile(self.pattern)
 
     def __call__(self, pair: SentencePair) -> SentencePair:
-        """The pair with the text of the side, or of both, replaced."""
+        """The pair with the text replaced on the side, or on both."""
         source, target = pair.source, pair.target
         if self.side != "target":
             source = self.compiled.sub(self.text, source)
@@ -57,17 +57,17 @@ class Replacement:
 
 @dataclass(frozen=True)
 class Cleaning:
-    """What is changed in sentence pairs and which of them are left out. By default nothing.
+    """How sentence pairs are changed, and which of them are dropped; by default nothing.
 
     Args:
-        remove_marks: remove labels ("in writing. - ") and codes ("(PL)") in front of paragraphs where the corpus has
+        remove_marks: remove labels ("in writing. - ") and codes ("(PL)") at the start of paragraphs if the corpus has
             many of them, often on one side only, see `segment_marks`.
         replace: replacements, made in this order.
-        max_length_ratio: leave out pairs whose longer side has more than so many times the characters of the other
-            (both sides of at least `MIN_RATIO_CHARACTERS`, or one of them of so many times that).
-        max_copies: keep a pair so many times; compared without case and white space, over all corpora.
-        drop_copied: leave out pairs of more than two words whose sides are the same.
-        drop_wrong_language: leave out pairs with a side in the language of the other, see `side_languages`.
+        max_length_ratio: drop pairs whose longer side has more than this many times the characters of the other (both
+            of at least `MIN_RATIO_CHARACTERS`, or one of them of this many times that).
+        max_copies: keep at most this many copies of a pair; compared without case and white space, over all corpora.
+        drop_copied: drop pairs of more than two words whose sides are the same.
+        drop_wrong_language: drop pairs with a side in the language of the other, see `side_languages`.
     """
 
     remove_marks: bool = False
@@ -84,8 +84,8 @@ class Cleaning:
             raise ValueError(f"max_copies={self.max_copies} must be at least 1")
 
     @property
-    def changes_alone(self) -> "Cleaning":
-        """The same changes of text, with no pair left out."""
+    def without_dropping(self) -> "Cleaning":
+        """The same changes of text, without dropping pairs."""
         return Cleaning(remove_marks=self.remove_marks, replace=self.replace)
 
     @property
@@ -95,7 +95,7 @@ class Cleaning:
 
 
 class CorpusSurvey:
-    """What is counted in a corpus before it is cleaned."""
+    """Counts of a corpus that its cleaning needs."""
 
     def __init__(self) -> None:
         self.marks = MarkStatistics()
@@ -110,11 +110,11 @@ class CorpusSurvey:
 
 
 class PairCleaner:
-    """Cleans the documents of one corpus after another; it remembers the pairs it has seen.
+    """Cleans the documents of one corpus after another, and remembers the pairs it has seen.
 
     Args:
-        cleaning: what is done.
-        excluded: texts of validation and test sets, whose pairs are left out.
+        cleaning: the settings.
+        excluded: texts of validation and test sets, whose pairs are dropped.
     """
 
     def __init__(self, cleaning: Cleaning, excluded: KnownTexts | None = None) -> None:
@@ -125,12 +125,12 @@ class PairCleaner:
         self._num_seen: Counter[int] = Counter()
 
     def start_corpus(self, survey: CorpusSurvey) -> None:
-        """Takes what is known of the next corpus."""
+        """Sets the survey of the next corpus."""
         self.mark_kinds = survey.marks.removed_kinds() if self.cleaning.remove_marks else frozenset()
         self.languages = survey.languages if self.cleaning.drop_wrong_language else None
 
     def clean(self, document: ParallelDocument) -> tuple[ParallelDocument | None, Counter[str]]:
-        """The cleaned document, None where nothing is left of it, and how many pairs were left out for each reason."""
+        """The cleaned document (None if nothing is left of it), and how many pairs were dropped for each reason."""
         dropped: Counter[str] = Counter()
         paragraphs = (tuple(self._kept(paragraph, dropped)) for paragraph in document.paragraphs)
         kept = tuple(paragraph for paragraph in paragraphs if paragraph)
@@ -145,7 +145,7 @@ class PairCleaner:
         return SentencePair(pair.source.strip(), pair.target.strip())
 
     def reason_to_drop(self, original: SentencePair, pair: SentencePair) -> str | None:
-        """Why a pair is left out, or None; `original` is the pair as it stands in the corpus."""
+        """Why a pair is dropped, or None; `original` is the pair before changes."""
         cleaning = self.cleaning
         source, target = pair.source, pair.target
         if not source or not target:
@@ -179,7 +179,7 @@ class PairCleaner:
 
 
 def _ratio(source: str, target: str) -> float:
-    """How many times as long as the other the longer side is; 1 where both are short."""
+    """How many times as long as the other the longer side is; 1 if both are short."""
     shorter, longer = sorted((len(source), len(target)))
     return max(1.0, longer / max(shorter, MIN_RATIO_CHARACTERS))
 

@@ -5,8 +5,8 @@
 import re
 import unicodedata
 
-# Regular expressions, and what is written where they match, once the text is in the canonical composition of Unicode
-# (NFC). Guillemets lose the spaces inside of them.
+# Regular expressions and their replacements, for text in Unicode's composed form (NFC). Guillemets lose the spaces
+# inside them.
 PLAIN_FORMS = (
     (r"[\u00ad\u200b\u2060\ufeff]", ""),
     (r"[\u0009\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]", " "),

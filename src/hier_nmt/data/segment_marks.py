@@ -1,11 +1,10 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Marks in front of a paragraph's text that belong to the record and not to the text, and often stand on one side only.
+"""Marks at the start of paragraphs that belong to the record and not to the text, often on one side only.
 
-In the proceedings of a parliament a speech begins with "par écrit. - (PL)", its translation with nothing, and a model
-learns to write such marks in front of anything. Two kinds are known, a label ("in writing. - ") and a code in brackets
-("(PL)"). Which of them a corpus has is counted, not listed: a mark that its two sides show at different paragraphs is
-no text that could be translated.
+In parliamentary proceedings a speech may begin with "par écrit. - (PL)" and its translation with nothing, and a model
+learns to produce such marks at random. Two kinds are known: a label ("in writing. - ") and a code in brackets ("(PL)").
+Whether a corpus has them is counted: marks that its two sides have at different paragraphs are not translatable text.
 """
 
 import re
@@ -19,17 +18,17 @@ from .documents import ParallelDocument, SentencePair
 MARKS = {
     # Up to eight words, a full stop or colon, a dash.
     "label": re.compile(r"(?:[^\s.:!?()«»\"“”]+ ){0,7}[^\s.:!?()«»\"“”]+[.:] ?[-–—] "),
-    # Two or three capitals in brackets, with a dash in front or none.
+    # Two or three capitals in brackets, perhaps after a dash.
     "code": re.compile(r"(?:[-–—] ?)?\([A-Z]{2,3}\) ?"),
 }
-# A kind of mark is removed where at least so many of the paragraphs begin with it, on either side, ...
+# A kind of mark is removed if at least this share of the paragraphs begins with it, on either side, ...
 MIN_SHARE = 0.02
-# ... and of these so many have it on one side only.
+# ... and at least this share of these has it on one side only.
 MIN_ONE_SIDED_SHARE = 0.1
 
 
 class MarkCount(NamedTuple):
-    """How often paragraphs begin with a kind of mark, on both sides and on one, and the most frequent ones."""
+    """How often paragraphs begin with a kind of mark, on both sides and on one, and its most frequent forms."""
 
     kind: str
     num_both: int
@@ -40,7 +39,7 @@ class MarkCount(NamedTuple):
 
     @property
     def is_removed(self) -> bool:
-        """Whether the mark is frequent and stands on one side often enough to be no text."""
+        """Whether the mark is frequent, and on one side only often enough, to be removed."""
         one_sided = self.num_source_only + self.num_target_only
         total = self.num_both + one_sided
         return total >= max(2, MIN_SHARE * self.num_paragraphs) and one_sided >= MIN_ONE_SIDED_SHARE * total
@@ -56,7 +55,7 @@ class MarkCount(NamedTuple):
 
 @dataclass
 class MarkStatistics:
-    """Counts of the marks in front of paragraphs."""
+    """Counts of the marks at the start of paragraphs."""
 
     num_paragraphs: int = 0
     _sides: dict[str, Counter[tuple[bool, bool]]] = field(default_factory=lambda: {kind: Counter() for kind in MARKS})
@@ -72,7 +71,7 @@ class MarkStatistics:
                 self._texts[kind].update(marks[kind].strip() for marks in (source, target) if kind in marks)
 
     def counts(self, num_examples: int = 5) -> list[MarkCount]:
-        """The kinds of marks that there are."""
+        """The kinds of marks in the corpus."""
         return [
             MarkCount(
                 kind,
@@ -87,12 +86,12 @@ class MarkStatistics:
         ]
 
     def removed_kinds(self) -> frozenset[str]:
-        """The kinds that are no text in this corpus."""
+        """The kinds of marks that are removed from this corpus."""
         return frozenset(count.kind for count in self.counts() if count.is_removed)
 
 
 def leading_marks(text: str) -> dict[str, str]:
-    """The marks in front of a text by kind, each as it stands there; a code may follow a label."""
+    """The marks at the start of a text by kind, unchanged; a code may follow a label."""
     found: dict[str, str] = {}
     position = 0
     for kind, pattern in MARKS.items():
@@ -104,12 +103,12 @@ def leading_marks(text: str) -> dict[str, str]:
 
 
 def without_marks(text: str, kinds: Iterable[str]) -> str:
-    """The text without the marks of these kinds in front of it."""
+    """The text without the marks of these kinds at its start."""
     marks = leading_marks(text)
     kept = "".join(mark for kind, mark in marks.items() if kind not in kinds)
     return kept + text[sum(map(len, marks.values())) :]
 
 
 def pair_without_marks(pair: SentencePair, kinds: Iterable[str]) -> SentencePair:
-    """The pair without marks of these kinds in front of either side."""
+    """The pair without marks of these kinds at the start of either side."""
     return SentencePair(without_marks(pair.source, kinds), without_marks(pair.target, kinds))

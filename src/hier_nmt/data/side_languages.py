@@ -1,23 +1,23 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Sentences on the wrong side of a corpus: targets left in the source language, sources that are translations.
+"""Sentences on the wrong side of a corpus: targets left in the source language, sources in the target language.
 
-What the two languages look like is learned from the corpus itself: most of its sentences stand on the right side.
+The two languages are learned from the corpus itself: most of its sentences are on the right side.
 """
 
 import math
 from collections import Counter
 from functools import cached_property
 
-# A sentence of fewer words that tell the languages apart is never judged.
+# A sentence with fewer words that discriminate between the languages is never judged.
 MIN_WORDS = 4
-# How many times likelier the other language has to make each word, on average, in logarithms.
+# Threshold of the mean log likelihood ratio per word.
 MIN_EVIDENCE = 1.0
 _MIN_COUNT = 5
 
 
 class SideLanguages:
-    """How often each word stands on either side of a corpus."""
+    """How often each word occurs on either side of a corpus."""
 
     def __init__(self) -> None:
         self._counts: tuple[Counter[str], Counter[str]] = (Counter(), Counter())
@@ -33,12 +33,12 @@ class SideLanguages:
         return self._evidence(target) > MIN_EVIDENCE or self._evidence(source) < -MIN_EVIDENCE
 
     def _evidence(self, text: str) -> float:
-        """Mean logarithm of how many times likelier its words are on the source side; 0 where there are too few."""
+        """Mean log likelihood ratio of its words for the source side; 0 if there are too few."""
         ratios = [ratio for word in text.casefold().split() if (ratio := self._ratio(word)) is not None]
         return sum(ratios) / len(ratios) if len(ratios) >= MIN_WORDS else 0.0
 
     def _ratio(self, word: str) -> float | None:
-        """Logarithm of how many times likelier the word is on the source side, None where nothing can be said."""
+        """Log likelihood ratio of a word for the source side; None if it is unknown or does not discriminate."""
         if word not in self._ratios:
             source, target = (counts[word] for counts in self._counts)
             is_telling = word.isalpha() and source + target >= _MIN_COUNT

@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Whole text files: read with errors that say where they are wrong, written completely or not at all."""
+"""Whole text files: decoding with errors that name the position, and atomic writing."""
 
 import codecs
 import gzip
@@ -19,7 +19,7 @@ _OTHER_ENCODINGS = {codecs.BOM_UTF16_LE: "UTF-16", codecs.BOM_UTF16_BE: "UTF-16"
 
 
 def read_text(path: str | Path) -> str:
-    """The text of a UTF-8 file, line ends as they are; byte order marks in front are left out.
+    """The text of a UTF-8 file with its original line ends, without byte order marks at its start.
 
     Raises:
         CorpusError: the file is not UTF-8.
@@ -46,22 +46,22 @@ def decode_text(content: bytes, path: str | Path) -> str:
 
 
 def byte_order_mark(content: bytes) -> bytes:
-    """The byte order mark of UTF-8 in front of the content of a file, or nothing."""
+    """The UTF-8 byte order mark at the start of the content of a file, or nothing."""
     return codecs.BOM_UTF8 if content.startswith(codecs.BOM_UTF8) else b""
 
 
 def check_writable(path: str | Path) -> None:
-    """Makes the folder of a file that is to be written later; OSError if it could not be written there."""
+    """Creates the folder of a file that is written later; OSError if the file could not be written there."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.is_dir():
-        raise IsADirectoryError(f"{path} is a folder, no file can be written there")
+        raise IsADirectoryError(f"{path} is a folder, so no file can be written there")
     if not os.access(path.parent, os.W_OK):
         raise PermissionError(f"{path} cannot be written: its folder is read-only")
 
 
 def escape_unknown_characters() -> None:
-    """Makes what is printed show characters that the terminal lacks as "\\xe9", which otherwise is an error."""
+    """Makes `print` escape characters that the terminal's encoding lacks ("\\xe9") instead of raising an error."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
@@ -69,10 +69,10 @@ def escape_unknown_characters() -> None:
 
 @contextmanager
 def locked(path: str | Path) -> Iterator[None]:
-    """Keeps other processes from working on a file meanwhile, by a hidden file beside it.
+    """Locks a file against other processes, by a hidden file beside it.
 
     Raises:
-        BlockingIOError: another process works on it.
+        BlockingIOError: another process has locked it.
     """
     path = Path(path)
     place = path.with_name(f".{path.name}.lock")
@@ -80,23 +80,23 @@ def locked(path: str | Path) -> Iterator[None]:
     try:
         lock.acquire(timeout=0)
     except Timeout:
-        raise BlockingIOError(f"{path} is being written by another process; wait for it or name another file") from None
+        raise BlockingIOError(f"{path} is being written by another process: wait, or choose another file") from None
     try:
         yield
     finally:
-        # While it is still held: whoever waits for this file then notices that it is gone. Windows removes it itself.
+        # Removed while it is still locked, so that whoever waits for it notices. Windows removes it itself.
         with suppress(PermissionError):
             place.unlink(missing_ok=True)
         lock.release()
 
 
 def write_text(path: str | Path, text: str) -> None:
-    """Writes a UTF-8 file, which at no time is there half."""
+    """Writes a UTF-8 file atomically."""
     write_bytes(path, text.encode("utf-8", "replace"))
 
 
 def write_bytes(path: str | Path, content: bytes) -> None:
-    """Writes a file, which at no time is there half, through gzip if its name ends in ".gz"."""
+    """Writes a file atomically, through gzip if its name ends in ".gz"."""
     path = Path(path)
     if path.suffix == ".gz":
         content = gzip.compress(content, mtime=0)

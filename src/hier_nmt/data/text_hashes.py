@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Hashes by which equal sentences and pairs are found without keeping their text."""
+"""Hashes that find equal sentences and pairs without keeping their text."""
 
 import hashlib
 from collections.abc import Iterable
@@ -12,12 +12,12 @@ MIN_SHARED_WORDS = 8
 
 
 def normal_text(text: str) -> str:
-    """The text without case and with single spaces."""
+    """The text in lower case with single spaces."""
     return " ".join(text.casefold().split())
 
 
 def text_hash(*texts: str) -> int:
-    """64 bits that are the same for texts that differ in case and white space alone."""
+    """A 64-bit hash; texts that differ only in case and white space have the same one."""
     content = "\0".join(map(normal_text, texts)).encode("utf-8", "surrogatepass")
     return int.from_bytes(hashlib.blake2b(content, digest_size=8).digest())
 
@@ -36,7 +36,7 @@ class KnownTexts:
                 self.sources.add(text_hash(source))
 
     def shares_pair(self, source: str, target: str) -> bool:
-        """Whether the pair is known, or its source sentence of `MIN_SHARED_WORDS` words or more."""
+        """Whether the pair is known, or its source sentence if that has at least `MIN_SHARED_WORDS` words."""
         if not self.pairs:
             return False
         is_long = len(source.split()) >= MIN_SHARED_WORDS

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tokenizers: training them, loading them, and encoding sentences.
 
-A tokenizer is a plain `TokenizersBackend`, so `AutoTokenizer` loads it without remote code. It adds no special token
-by itself: windows are closed by `models.document_windows.join_window`.
+A tokenizer is a plain `TokenizersBackend`, so `AutoTokenizer` loads it without remote code. It adds no special tokens
+by itself: `text.windows.join_window` closes the windows.
 """
 
 import json
@@ -28,10 +28,10 @@ TARGET_TOKENIZER_FOLDER = "target_tokenizer"
 BYTE_TOKENS = [f"<0x{byte:02X}>" for byte in range(256)]
 
 _SPACE = "\u2581"
-# A space mark in the user's own text would be read back as a space. It travels as this noncharacter, which Unicode
-# reserves for such internal use.
+# A space mark in the user's own text would be decoded as a space. It is encoded as this noncharacter, which Unicode
+# reserves for internal use.
 _LITERAL_SPACE_MARK = "\ufdd0"
-# Elided words keep their apostrophe ("l'" + "ordre"), as do contracted ones ("don" + "'t"); any other punctuation
+# Elided words keep their apostrophe ("l'" + "ordre"), and so do contractions ("don" + "'t"). Any other punctuation
 # mark, symbol or unusual white space is a piece of its own, together with the space before it.
 _APOSTROPHES = "'\u2019"
 _PIECES = (
@@ -40,8 +40,8 @@ _PIECES = (
     rf"|{_SPACE}?(?:[\p{{P}}\p{{S}}&&[^{_SPACE}]]|[\s&&[^ ]])"
 )
 _DIGIT = rf"{_SPACE}?\p{{N}}"
-# The words of the word-level tokenizer, as vectors of words are trained on them: compounds with hyphens whole, elided
-# and contracted words as above, and of numbers the whole or each digit.
+# The words of the word-level tokenizer match those of published word vectors: hyphenated compounds stay whole, elisions
+# and contractions are as above, and numbers are whole or single digits.
 _WORDS = (
     rf"\p{{L}}{{1,2}}[{_APOSTROPHES}](?=\p{{L}})|[{_APOSTROPHES}]\p{{L}}{{1,2}}(?!\p{{L}})"
     r"|\p{L}[\p{L}\p{M}]*(?:-\p{L}[\p{L}\p{M}]*)*"
@@ -49,7 +49,7 @@ _WORDS = (
 _SINGLE_DIGIT = r"\p{N}"
 _NUMBER = r"\p{N}+(?:[.,]\p{N}+)*"
 _OTHER = r"[^\s]"
-# Which spaces the decoder takes out again. Where the text had one all the same, it is lost.
+# Spaces that decoding removes. Where the original text had one, it is lost.
 _NO_SPACES = (
     r" (?=[,.;:!?\u2026)\]}])",
     r"(?<=[(\[{]) ",
@@ -78,18 +78,19 @@ def train_tokenizer(
 
     Args:
         texts: sentences; of both languages for a joint tokenizer.
-        vocab_size: the size of the vocabulary, including the special tokens and the 256 byte tokens. It is smaller
-            where the texts do not have as many pieces.
-        model: the `tokenizers` model; of `word` the tokens are whole words and marks, the most frequent ones, and what
-            is decoded has spaces where the rules of `_NO_SPACES` leave them.
-        byte_fallback: writes characters that are not in the vocabulary as bytes instead of `<unk>`; not of words.
+        vocab_size: the size of the vocabulary, including the special tokens and the 256 byte tokens. It becomes smaller
+            if the texts have fewer pieces.
+        model: the `tokenizers` model. For `word` the tokens are the most frequent words and punctuation marks; decoding
+            joins them by spaces, except where `_NO_SPACES` removes them.
+        byte_fallback: encodes characters outside of the vocabulary as bytes instead of `<unk>`; not for `word`.
         split_digits: makes each digit a token.
-        min_frequency: BPE: pairs that are rarer are not merged; words: those that are rarer are `<unk>`.
-        limit_alphabet: the number of distinct characters that get a token; not of words.
-        known_words: words only: all others are `<unk>`, as they have no vector.
-        plain_typography: text is read in the canonical composition of Unicode (NFC), with straight quotation marks and
-            apostrophes, plain spaces, three dots for an ellipsis, and without invisible characters; not of words.
-        reserved_tokens: further special tokens, which no text gives; they get the ids after the bytes. Not of words.
+        min_frequency: BPE: rarer pairs are not merged; `word`: rarer words are `<unk>`.
+        limit_alphabet: the number of distinct characters that get a token; not for `word`.
+        known_words: only for `word`: all other words are `<unk>`, as they have no vector.
+        plain_typography: text is read in Unicode's composed form (NFC), with straight quotation marks and apostrophes,
+            plain spaces, three dots for an ellipsis, and without invisible characters; not for `word`.
+        reserved_tokens: additional special tokens that no text contains; their ids follow those of the bytes. Not for
+            `word`.
     """
     if known_words is not None and model != "word":
         raise ValueError(f"known_words are for the model 'word', not {model!r}")
@@ -108,16 +109,16 @@ def train_tokenizer(
         tokenizer = _untrained(models.BPE() if model == "bpe" else models.Unigram(), split_digits, plain_typography)
         _TRAINING[model](tokenizer, texts, num_learned, min_frequency, limit_alphabet)
     if tokenizer.get_vocab_size() <= len(SPECIAL_TOKENS):
-        raise ValueError("there is no text to train a tokenizer on")
+        raise ValueError("no text to train a tokenizer on")
     if model != "word":
         tokenizer = _with_fixed_ids(tokenizer, byte_fallback, reserved_tokens)
     return _as_backend(tokenizer, reserved_tokens)
 
 
 def load_tokenizers(directory: str | Path) -> tuple[PreTrainedTokenizerBase, PreTrainedTokenizerBase]:
-    """(source tokenizer, target tokenizer) of a tokenizer or checkpoint directory; the same object twice where joint.
+    """(source tokenizer, target tokenizer) of a tokenizer or checkpoint directory; the same object twice if joint.
 
-    Raises FileNotFoundError where the directory holds no tokenizer.
+    Raises FileNotFoundError if the directory has no tokenizer.
     """
     directory = Path(directory)
     if not (directory / "tokenizer.json").is_file():
@@ -131,7 +132,7 @@ def load_tokenizers(directory: str | Path) -> tuple[PreTrainedTokenizerBase, Pre
 def save_tokenizers(
     directory: str | Path, tokenizer: PreTrainedTokenizerBase, target_tokenizer: PreTrainedTokenizerBase | None = None
 ) -> None:
-    """Writes what `load_tokenizers` reads; the target tokenizer, where it is another one, goes to a subfolder."""
+    """Saves tokenizers for `load_tokenizers`; a separate target tokenizer goes to a subfolder."""
     tokenizer.save_pretrained(directory)
     if target_tokenizer is not None and target_tokenizer is not tokenizer:
         target_tokenizer.save_pretrained(Path(directory) / TARGET_TOKENIZER_FOLDER)
@@ -179,13 +180,13 @@ def _train_words(
     min_frequency: int,
     known_words: Container[str] | None,
 ) -> Tokenizer:
-    """A tokenizer of whole words with its ids in the order special tokens, words by their frequency."""
+    """A word-level tokenizer; its ids are in the order special tokens, words by frequency."""
     specials = list(SPECIAL_TOKENS.values())
     tokenizer = Tokenizer(models.WordLevel(unk_token=SPECIAL_TOKENS["unk_token"]))
     pieces = "|".join((_WORDS, _SINGLE_DIGIT if split_digits else _NUMBER, _OTHER))
     tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(pieces), behavior="removed", invert=True)
     no_spaces = (*_NO_SPACES, _NO_SPACE_IN_NUMBERS) if split_digits else _NO_SPACES
-    # Joins by spaces: no token begins with the noncharacter.
+    # Joins tokens by spaces: no token starts with the noncharacter.
     joined = [decoders.WordPiece(prefix=_LITERAL_SPACE_MARK, cleanup=False), decoders.Fuse()]
     tokenizer.decoder = decoders.Sequence([*joined, *(decoders.Replace(Regex(spaces), "") for spaces in no_spaces)])
     trainer = trainers.WordLevelTrainer(
@@ -205,7 +206,7 @@ def _untrained(model: models.Model, split_digits: bool, plain_typography: bool) 
     plain: list[normalizers.Normalizer] = []
     if plain_typography:
         plain = [normalizers.NFC(), *(normalizers.Replace(Regex(form), text) for form, text in PLAIN_FORMS)]
-    # The mark before the first word is put there by a normalizer: Metaspace's own leaves out a leading space.
+    # A normalizer adds the mark before the first word, since that of Metaspace is not added before a leading space.
     tokenizer.normalizer = normalizers.Sequence(
         [*plain, normalizers.Replace(_SPACE, _LITERAL_SPACE_MARK), normalizers.Prepend(_SPACE)]
     )
@@ -248,8 +249,8 @@ def _with_fixed_ids(tokenizer: Tokenizer, byte_fallback: bool, reserved_tokens: 
 def _reproducible_scores(scores: dict[str, float]) -> list[tuple[str, float]]:
     """The unigram pieces, best first, with scores that do not depend on the order of threads and hash maps.
 
-    The trainer sums in parallel, and gives characters without an estimate of their own the lowest score plus 0, 1, 2,
-    ... steps in the random order of a hash map: they all get the lowest score here.
+    The trainer sums in parallel. Characters without an estimate get the lowest score plus 0, 1, 2, ... steps, in the
+    random order of a hash map; here they all get the lowest score.
     """
     lowest = min(scores.values())
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Several corpora as one: each in its own format and with its own weight, cleaned together."""
+"""Several corpora as one: each has its own format and weight, and they are cleaned together."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -26,11 +26,11 @@ class Corpus:
     """One of several corpora.
 
     Args:
-        path: its files (or data set names), in the form that the format asks for.
-        format: how they are written; None: as the other corpora are, `data.format`.
-        columns: names of the columns, for formats that have them; None: `data.columns`.
-        weight: how many times its windows stand in an epoch; of a fraction so many of them, taken evenly.
-        name: of a validation corpus, whose loss is then logged as `eval_loss_<name>` besides.
+        path: its files (or dataset names), in the form that the format requires.
+        format: the format; None: that of `data.format`.
+        columns: names of the columns, for formats that have them; None: those of `data.columns`.
+        weight: how many times an epoch contains its windows; for a fraction an evenly spaced subset is added.
+        name: for a validation corpus, whose loss is then also logged as `eval_loss_<name>`.
     """
 
     path: list[str]
@@ -53,12 +53,12 @@ class Corpus:
 
 @dataclass(frozen=True)
 class CorpusReader:
-    """How corpora are read: what they have in common.
+    """How corpora are read: the settings that they share.
 
     Args:
-        format, columns: of corpora that do not name their own.
+        format, columns: for corpora that do not have their own.
         source_language, target_language: ISO 639 codes.
-        skip_bad: leave broken documents out.
+        skip_bad: whether to skip malformed documents.
     """
 
     format: str
@@ -82,7 +82,7 @@ class CorpusReader:
 
 @dataclass
 class CleaningReport(ReadReport):
-    """What was read and left out, and how many pairs were dropped, by index of the corpus and reason."""
+    """What was read and skipped, and how many pairs were dropped, by index of the corpus and reason."""
 
     dropped: Counter[tuple[int, str]] = field(default_factory=Counter)
 
@@ -95,8 +95,8 @@ class TrainingCorpora:
         corpora: the corpora.
         reader: how they are read.
         cleaning: how they are cleaned.
-        excluded: corpora whose pairs are left out, and with them their longer source sentences in other pairs.
-        augmentation: what is made of the cleaned pairs.
+        excluded: corpora whose pairs are dropped, and with them other pairs with their longer source sentences.
+        augmentation: how the cleaned pairs are augmented.
     """
 
     corpora: tuple[Corpus, ...]
@@ -107,13 +107,13 @@ class TrainingCorpora:
 
     @property
     def files(self) -> list[str]:
-        """All paths that are read."""
+        """All paths to read."""
         glossary = self.augmentation.glossary
         terms = [] if glossary is None else [glossary]
         return [*terms, *(path for corpus in (*self.corpora, *self.excluded) for path in corpus.path)]
 
     def documents(self, report: CleaningReport) -> Iterator[tuple[int, ParallelDocument]]:
-        """The cleaned documents, each with the index of its corpus; `report` is filled on the way."""
+        """The cleaned documents, each with the index of its corpus; fills `report`."""
         excluded = KnownTexts(chain.from_iterable(map(self.reader.read, self.excluded)))
         cleaner, augmenter = PairCleaner(self.cleaning, excluded), PairAugmenter(self.augmentation)
         for index, corpus in enumerate(self.corpora):
@@ -126,7 +126,7 @@ class TrainingCorpora:
                     yield index, augmenter.augmented(cleaned)
 
     def survey(self, corpus: Corpus) -> CorpusSurvey:
-        """What has to be known of a corpus before it is cleaned."""
+        """The counts of a corpus that its cleaning needs."""
         survey = CorpusSurvey()
         for document in self.reader.read(corpus):
             survey.add(document)
@@ -134,7 +134,7 @@ class TrainingCorpora:
 
 
 def as_corpora(entries: Sequence[str | Corpus]) -> tuple[Corpus, ...]:
-    """The corpora that a list names; the plain paths in it are one corpus, the first."""
+    """The corpora of a list; its plain paths form one corpus, the first."""
     paths = [entry for entry in entries if not isinstance(entry, Corpus)]
     plain = [Corpus(paths)] if paths else []
     return (*plain, *(entry for entry in entries if isinstance(entry, Corpus)))

@@ -1,9 +1,9 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Word vectors out of files of fastText (Bojanowski et al. 2017), for the vocabulary of a tokenizer.
+"""Word vectors from files of fastText (Bojanowski et al. 2017), for the vocabulary of a tokenizer.
 
-A `.vec` file is text: a line with the number of words and the width, then a line for each word. A `.bin` file holds the
-model, which makes a vector of any word out of those of its parts; it is read by gensim.
+A `.vec` file is text: a line with the number of words and the width, then one line per word. A `.bin` file has the
+model, which composes a vector of any word from those of its subwords; gensim reads it.
 
 Dimensions: V vocabulary, W width of the vectors.
 """
@@ -21,11 +21,11 @@ logger = logging.getLogger(__name__)
 
 
 class WordVectorError(ValueError):
-    """A file that holds no word vectors; the message names file and line."""
+    """A file without word vectors; the message names file and line."""
 
 
 class VectorLine(NamedTuple):
-    """A line of a `.vec` file: its number, the word, and the numbers as they stand there."""
+    """A line of a `.vec` file: its line number, the word, and its unparsed values."""
 
     number: int
     word: str
@@ -33,7 +33,7 @@ class VectorLine(NamedTuple):
 
 
 class EveryWord:
-    """Holds every word: what a `.bin` file has vectors of."""
+    """A container of all words: a `.bin` file has vectors of all of them."""
 
     def __contains__(self, word: object) -> bool:
         return True
@@ -43,7 +43,7 @@ def words_with_vectors(path: str | Path) -> Container[str]:
     """The words of which the file has a vector.
 
     Raises:
-        WordVectorError: the file is no `.vec` or `.bin` file.
+        WordVectorError: the file is neither a `.vec` nor a `.bin` file.
     """
     if _is_binary(path):
         return EveryWord()
@@ -51,14 +51,15 @@ def words_with_vectors(path: str | Path) -> Container[str]:
 
 
 def read_vectors(path: str | Path, words: Collection[str]) -> dict[str, np.ndarray]:
-    """The vectors [W] (float32) of those of the words of which the file has one.
+    """The vectors [W] (float32) of those words of which the file has one.
 
     Args:
         path: a `.vec` or `.bin` file of fastText.
-        words: a large file is read line by line, and no other words are kept.
+        words: the words; a large file is read line by line and no other words are kept.
 
     Raises:
-        WordVectorError: the file is none of these, or broken; or a `.bin` file, and gensim is not installed.
+        WordVectorError: the file has another format, or is malformed; or it is a `.bin` file and gensim is not
+            installed.
     """
     if _is_binary(path):
         return _read_binary(path, words)
@@ -71,7 +72,7 @@ def read_vectors(path: str | Path, words: Collection[str]) -> dict[str, np.ndarr
 
 
 def vector_size(path: str | Path) -> int:
-    """W, as the first line of a `.vec` file has it; WordVectorError where it has none."""
+    """W, from the first line of a `.vec` file; WordVectorError if it has none."""
     with Path(path).open(encoding="utf-8", errors="replace") as file:
         header = file.readline().split()
     if len(header) != 2 or not all(number.isdecimal() for number in header) or int(header[1]) < 1:
@@ -80,18 +81,18 @@ def vector_size(path: str | Path) -> int:
 
 
 def token_vectors(path: str | Path, tokenizer: PreTrainedTokenizerBase, seed: int = 0) -> np.ndarray:
-    """The vectors [V, W] (float32) of the tokens of a tokenizer of words, by their ids.
+    """The vectors [V, W] (float32) of the tokens of a word-level tokenizer, by their ids.
 
-    Special tokens, and words of which the file has no vector (they are counted in the log), get random ones, in the
-    direction of no word and as long as the file's are on average.
+    Special tokens, and words without a vector in the file (they are counted in the log), get random vectors whose norm
+    is the mean norm of the file's.
 
     Args:
         path: a `.vec` or `.bin` file of fastText.
-        tokenizer: of V tokens.
+        tokenizer: with V tokens.
         seed: of the random vectors.
 
     Raises:
-        WordVectorError: see `read_vectors`; or the file has a vector of no word.
+        WordVectorError: see `read_vectors`; or the file has a vector of none of the words.
     """
     tokens = tokenizer.convert_ids_to_tokens(list(range(len(tokenizer))))
     specials = set(tokenizer.all_special_tokens)
@@ -123,7 +124,7 @@ def _is_binary(path: str | Path) -> bool:
 
 
 def _lines(path: Path) -> Iterator[VectorLine]:
-    """The words of a `.vec` file; some of them are odd white space, so that only the first space divides."""
+    """The lines of a `.vec` file. Some words are unusual white space, so only the first space separates."""
     vector_size(path)
     with path.open(encoding="utf-8", errors="replace", newline="\n") as file:
         next(file)
@@ -154,5 +155,5 @@ def _read_binary(path: str | Path, words: Collection[str]) -> dict[str, np.ndarr
     try:
         vectors: Any = load_facebook_vectors(str(path))
     except (NotImplementedError, ValueError, EOFError, OSError, struct.error) as error:
-        raise WordVectorError(f"{path} is no model of fastText: {error}") from None
+        raise WordVectorError(f"{path} is not a fastText model: {error}") from None
     return {word: np.asarray(vectors[word], dtype=np.float32) for word in words}

@@ -1,3 +1,3 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Translating corpora and scoring the translations."""
+"""Translation of corpora, and scores of translations."""

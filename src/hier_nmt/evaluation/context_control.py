@@ -1,8 +1,9 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Contrastive examples with another context than their own, which shows what the context is worth to a model.
+"""Contrastive examples with a replaced context, to measure how much a model uses the context.
 
-Accuracy that the own context brings, and that no context and a random one do not, comes from reading it.
+Accuracy that is reached with the example's own context, but not without context or with a random one, comes from using
+it.
 """
 
 import random
@@ -15,12 +16,12 @@ CONTEXTS = ("own", "none", "random")
 
 
 def with_context(examples: Sequence[ContrastiveExample], kind: str, seed: int = 1) -> list[ContrastiveExample]:
-    """The examples in the named kind of context.
+    """The examples with the named kind of context.
 
     Args:
-        examples: of one set.
-        kind: `own`; `none`, each sentence alone; `random`, as many sentences of the context of another example, whose
-            source sentence is another one and which shares no sentence of context with this one.
+        examples: the examples of one set.
+        kind: `own`; `none`, each sentence alone; `random`, as many context sentences of another example with a
+            different source sentence and no common context sentence.
         seed: of the random choice.
 
     Raises:
@@ -44,11 +45,11 @@ def _with_context_of_another(
         return example
     start = generator.randrange(len(examples))
     for other in (*examples[start:], *examples[:start]):
-        if len(other.source_context) >= length and _are_strangers(example, other):
+        if len(other.source_context) >= length and _are_unrelated(example, other):
             target_context = other.target_context[-length:] if example.target_context else ()
             return replace(example, source_context=other.source_context[-length:], target_context=target_context)
-    raise ValueError(f"no other example has {length} sentences of context that have nothing to do with {example.id!r}")
+    raise ValueError(f"no other example has {length} context sentences that are unrelated to {example.id!r}")
 
 
-def _are_strangers(example: ContrastiveExample, other: ContrastiveExample) -> bool:
+def _are_unrelated(example: ContrastiveExample, other: ContrastiveExample) -> bool:
     return example.source != other.source and not set(example.source_context) & set(other.source_context)

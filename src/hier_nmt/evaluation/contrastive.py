@@ -1,10 +1,10 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Contrastive and generative evaluation: does a model choose, and write, what the context asks for?
+"""Contrastive and generative evaluation: does a model choose, and produce, the translation that fits the context?
 
-Contrastive: the translations of an example are scored under the model, and the right one must score highest. A tie with
-a wrong one is an error, as the right one stands first in most sets and would win every tie. Generative: the model
-translates the sentence itself behind the same context, and its words are looked at.
+Contrastive: the model scores the translations of an example, and the right one must score highest. A tie with a wrong
+one is an error; in most sets the right one comes first and would otherwise win every tie. Generative: the model
+translates the sentence after the same context, and the words of its translation are checked.
 """
 
 import hashlib
@@ -28,21 +28,21 @@ Normalisation = Literal["mean", "sum"]
 SCORES: tuple[Score, ...] = ("current", "window")
 NORMALISATIONS: tuple[Normalisation, ...] = ("mean", "sum")
 OVERALL = "all"
-# A set of one phenomenon is divided by the words that decide its examples, such as pronouns, if they are so few.
-MOST_WORDS = 12
+# A set with one phenomenon is grouped by its deciding words, such as pronouns, if there are at most this many.
+MAX_DECIDING_WORDS = 12
 
 _APOSTROPHES = str.maketrans({"\u2019": "'", "\u02bc": "'"})
 
 
 @dataclass(frozen=True)
 class Accuracy:
-    """How often a group of examples came out right, with a 95 % Wilson interval; shares from 0 to 100.
+    """The accuracy on a group of examples, with a 95 % Wilson interval, from 0 to 100.
 
     Attributes:
         group: what the examples have in common.
-        num_examples: their number.
-        accuracy, low, high: the share that came out right and its interval.
-        num_undecided: ties of scores, or translations with neither the right nor a wrong word; never right.
+        num_examples: number of examples.
+        accuracy, low, high: the percentage of right examples, and its interval.
+        num_undecided: ties of scores, or translations with neither a right nor a wrong word; they never count as right.
         chance: expected accuracy of random scores; None for translations.
     """
 
@@ -57,7 +57,7 @@ class Accuracy:
 
 @dataclass(frozen=True)
 class ContrastiveReport:
-    """The accuracies of one model on one set, overall and by group, with the signature of how they came about."""
+    """The accuracies of a model on a set, overall and by group, with a signature of the evaluation."""
 
     label: str
     kind: Literal["contrastive", "generative"]
@@ -70,7 +70,7 @@ class ContrastiveReport:
         return self.accuracies[0]
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, as JSON takes it."""
+        """The report in types of JSON."""
         return asdict(self)
 
 
@@ -84,16 +84,16 @@ def score_options(
     batch_size: int = 32,
     progress: bool = False,
 ) -> list[list[float]]:
-    """The score of each translation of each example: a log-probability in nats, higher is better.
+    """The score of each translation of each example: a log-probability in nats; higher is better.
 
     Args:
         model: an encoder-decoder, in evaluation mode.
-        builder: makes its windows.
-        examples: what to score.
+        builder: builds its windows.
+        examples: the examples to score.
         score: `current`, the current sentence given its context, or `window`, context sentences included.
-        normalisation: `mean` over the tokens that are scored, or their `sum`.
+        normalisation: `mean` over the scored tokens, or their `sum`.
         batch_size: windows in a batch.
-        progress: shows a bar.
+        progress: shows a progress bar.
 
     Raises:
         ValueError: an unknown score or normalisation, or an example longer than the model's limit.
@@ -111,7 +111,7 @@ def score_options(
 
 
 def random_scores(examples: Sequence[ContrastiveExample], seed: int) -> list[list[float]]:
-    """Scores that know nothing, for seeing that a set and its evaluation give chance level."""
+    """Random scores, to check that a set and its evaluation give chance level."""
     generator = random.Random(seed)
     return [[generator.random() for _ in example.targets] for example in examples]
 
@@ -119,16 +119,16 @@ def random_scores(examples: Sequence[ContrastiveExample], seed: int) -> list[lis
 def contrastive_report(
     examples: Sequence[ContrastiveExample], scores: Sequence[Sequence[float]], label: str, *facts: str
 ) -> ContrastiveReport:
-    """The accuracies of scores, overall, by phenomenon (or by the deciding word, where few decide all) and by distance.
+    """The accuracies overall, by phenomenon (or by deciding word, if a few words decide all examples) and by distance.
 
     Args:
         examples: the set.
-        scores: for each example one for each of its targets.
+        scores: for each example one score per target.
         label: name of the model.
-        facts: what the signature says of the scores, each as "name:value".
+        facts: entries of the signature about the scores, each as "name:value".
 
     Raises:
-        ValueError: numbers of scores that do not fit the examples.
+        ValueError: scores that do not match the examples in number.
     """
     outcomes = [_outcome(example, list(values)) for example, values in zip(examples, scores, strict=True)]
     accuracies = _accuracies(examples, outcomes, with_chance=True)
@@ -142,7 +142,7 @@ def example_records(
     scores: Sequence[Sequence[float]],
     translations: Sequence[str] | None = None,
 ) -> list[dict[str, Any]]:
-    """What came out of each example, as JSON takes it.
+    """The outcome of each example, in types of JSON.
 
     The keys: `id`, `phenomenon`, `distance`, `correct` (the index of the right target), `scores` (one for each target),
     `is_right` (None for a tie), and with translations `translation` and `translation_is_right` (None if undecided).
@@ -168,7 +168,7 @@ def translate_examples(
     progress: bool = False,
     **generate_kwargs: Any,
 ) -> list[str]:
-    """The model's translation of each example's sentence, behind the given translation of its context."""
+    """The model's translation of each example's sentence, after the given translation of its context."""
     windows = [
         builder.build(example.source_context, example.source, example.target_context, example.targets[example.correct])
         for example in examples
@@ -181,16 +181,15 @@ def translate_examples(
 def generative_report(
     examples: Sequence[ContrastiveExample], translations: Sequence[str], label: str, *facts: str
 ) -> ContrastiveReport:
-    """The accuracies of translations: right with an expected word and no wrong one, undecided without either or with
-    both."""
+    """The accuracies of translations: right with an expected word and no wrong one, undecided with neither or both."""
     outcomes = [_word_outcome(*pair) for pair in zip(examples, translations, strict=True)]
     accuracies = _accuracies(examples, outcomes, with_chance=False)
     return ContrastiveReport(label, "generative", accuracies, signature("generative", examples, *facts))
 
 
-def words_to_look_for(example: ContrastiveExample) -> tuple[frozenset[str], frozenset[str]]:
-    """(expected words, wrong words) of an example, case folded: those it names, else those that differ between its
-    right translation and its wrong ones."""
+def expected_and_wrong_words(example: ContrastiveExample) -> tuple[frozenset[str], frozenset[str]]:
+    """(expected words, wrong words) of an example, case-folded: those that it lists, else those in which its right
+    translation and its wrong ones differ."""
     if example.expected_words:
         return _folded(example.expected_words), _folded(example.wrong_words)
     right = _words(example.targets[example.correct])
@@ -200,7 +199,7 @@ def words_to_look_for(example: ContrastiveExample) -> tuple[frozenset[str], froz
 
 
 def signature(kind: str, examples: Sequence[ContrastiveExample], *facts: str) -> str:
-    """How a figure came about, as sacrebleu writes it: kind, number and hash of the examples, facts, version."""
+    """The signature of an evaluation, in sacrebleu's form: kind, number and hash of the examples, facts, version."""
     try:
         own_version = version("hier_nmt")
     except PackageNotFoundError:
@@ -211,7 +210,7 @@ def signature(kind: str, examples: Sequence[ContrastiveExample], *facts: str) ->
 
 
 def contrastive_table(reports: Sequence[ContrastiveReport]) -> str:
-    """The reports as a Markdown table, one row for each group, with the signatures below it."""
+    """The reports as a Markdown table, one row per group, with the signatures below it."""
     lines = [
         "| model | evaluation | group | accuracy | 95 % interval | chance | undecided | examples |",
         "|---|---|---|---|---|---|---|---|",
@@ -250,14 +249,14 @@ def _outcome(example: ContrastiveExample, scores: list[float]) -> _Outcome:
 
 
 def _word_outcome(example: ContrastiveExample, translation: str) -> _Outcome:
-    expected, wrong = words_to_look_for(example)
+    expected, wrong = expected_and_wrong_words(example)
     found = _words(translation)
     has_expected, has_wrong = bool(expected & found), bool(wrong & found)
     return None if has_expected == has_wrong else has_expected
 
 
 def _words(text: str) -> frozenset[str]:
-    """The words of a text, case folded; an apostrophe parts words ("qu'elle" has "elle")."""
+    """The words of a text, case-folded; an apostrophe separates words ("qu'elle" has "elle")."""
     return frozenset(_word_list(text))
 
 
@@ -266,7 +265,7 @@ def _word_list(text: str) -> list[str]:
 
 
 def _deciding_word(example: ContrastiveExample) -> str:
-    """The first word of the right translation, case folded, that is another one in the first wrong translation."""
+    """The first word of the right translation, case-folded, that differs in the first wrong translation."""
     right, wrong = (_word_list(target) for target in (example.right, example.wrong[0]))
     pairs = itertools.zip_longest(right, wrong, fillvalue="")
     return next((word for word, other in pairs if word != other), "")
@@ -280,7 +279,7 @@ def _accuracies(
     examples: Sequence[ContrastiveExample], outcomes: Sequence[_Outcome], with_chance: bool
 ) -> tuple[Accuracy, ...]:
     if not examples:
-        raise ValueError("nothing to evaluate: there is no example")
+        raise ValueError("nothing to evaluate: no examples")
     accuracies = []
     for group, belongs in _groups(examples):
         inside = [index for index, example in enumerate(examples) if belongs(example)]
@@ -303,7 +302,7 @@ def _groups(
             yield name, lambda example, name=name: example.phenomenon == name  # type: ignore[misc]
     else:
         words = sorted({_deciding_word(example) for example in examples})
-        if 1 < len(words) <= min(MOST_WORDS, len(examples) // 2):
+        if 1 < len(words) <= min(MAX_DECIDING_WORDS, len(examples) // 2):
             for word in words:
                 yield word or "(no word)", lambda example, word=word: _deciding_word(example) == word  # type: ignore[misc]
     distances = sorted({example.distance for example in examples if example.distance is not None})

@@ -1,9 +1,9 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Contrastive sets in our own form: a source sentence in its context and candidate translations, of which one is right.
+"""Contrastive sets in our own form: a source sentence in its context and candidate translations, one of which is right.
 
-A file is JSON lines in UTF-8, through gzip if its name ends in ".gz", with one example on a line, an object whose keys
-are the fields of `ContrastiveExample`. What is wrong in a file is a `CorpusError`, "file:line: reason".
+A file has JSON lines in UTF-8, through gzip if its name ends in ".gz", with one example per line: an object whose keys
+are the fields of `ContrastiveExample`. A malformed file raises `CorpusError`, "file:line: reason".
 """
 
 import dataclasses
@@ -24,22 +24,22 @@ _OPTIONAL = ("distance", "expected_words", "wrong_words")
 
 @dataclass(frozen=True)
 class ContrastiveExample:
-    """A sentence, what precedes it, and candidate translations of which one is right.
+    """A sentence, its context, and candidate translations, one of which is right.
 
-    A wrong candidate may be the same text as the right one, as published sets have it: it scores the same, and the tie
-    is an error.
+    A wrong candidate may be identical to the right one, as in published sets: it gets the same score, and the tie is an
+    error.
 
     Args:
-        id: names the example within its set.
+        id: unique within the set.
         phenomenon: what decides between the candidates: anaphora, register, ...; results are grouped by it.
-        distance: how many sentences back the deciding one stands; 0 is the same sentence, None unknown.
-        source_context, target_context: the preceding sentences, oldest first, line n of one translating line n of the
-            other. `target_context` may be empty where no translation of the context is known.
+        distance: how many sentences before this one the deciding sentence is; 0: the same sentence, None: unknown.
+        source_context, target_context: the preceding sentences, oldest first; entry n of one translates entry n of the
+            other. `target_context` may be empty if the context has no known translation.
         source: the current sentence.
         targets: its candidate translations, two or more.
         correct: the index of the right one.
-        expected_words, wrong_words: a right translation holds one of the former and none of the latter, as whole words
-            whatever their case. Both may be empty.
+        expected_words, wrong_words: a right translation contains one of the former and none of the latter, as whole
+            words in any case. Both may be empty.
 
     Raises:
         ValueError: an example that cannot be scored, with the reason.
@@ -91,7 +91,7 @@ def read_contrastive_set(path: str | Path) -> list[ContrastiveExample]:
     """The examples of a JSON-lines file; blank lines are skipped.
 
     Raises:
-        CorpusError: the file, line and reason, also for an empty set and for an id that stands there twice.
+        CorpusError: with file, line and reason; also for an empty set and for a duplicate id.
         OSError: the file cannot be read.
     """
     examples: dict[str, ContrastiveExample] = {}
@@ -100,7 +100,7 @@ def read_contrastive_set(path: str | Path) -> list[ContrastiveExample]:
             continue
         example = _parsed(path, line, text)
         if example.id in examples:
-            raise CorpusError(path, line, "id stands there twice", repr(example.id))
+            raise CorpusError(path, line, "duplicate id", repr(example.id))
         examples[example.id] = example
     if not examples:
         raise CorpusError(path, None, "no examples")
@@ -108,7 +108,7 @@ def read_contrastive_set(path: str | Path) -> list[ContrastiveExample]:
 
 
 def write_contrastive_set(path: str | Path, examples: Iterable[ContrastiveExample]) -> None:
-    """Writes the examples as JSON lines, completely or not at all; the same examples give the same bytes."""
+    """Writes the examples as JSON lines, atomically; the same examples give the same bytes."""
     path = Path(path)
     lines = [json.dumps(dataclasses.asdict(example), ensure_ascii=False) + "\n" for example in examples]
     content = "".join(lines).encode()
@@ -124,7 +124,7 @@ def write_contrastive_set(path: str | Path, examples: Iterable[ContrastiveExampl
 
 
 def read_lines(path: str | Path) -> Iterator[tuple[int, str]]:
-    """(line number from 1, line without its end) of a UTF-8 text file; CorpusError where it is none."""
+    """(line number from 1, line without its end) of a UTF-8 text file; CorpusError for another encoding."""
     path = Path(path)
     line = 0
     try:

@@ -1,8 +1,8 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Measures of what a document's sentences have to do with each other: consistent terms, repetition.
+"""Metrics of discourse: consistency of terms within documents, repetition within sentences.
 
-The classes for `evaluate.load` lie in `hub_metrics`; `metric_path` says where.
+The classes for `evaluate.load` are in `hub_metrics`; `metric_path` returns their paths.
 """
 
 import re
@@ -16,9 +16,9 @@ METRIC_NAMES = ("contrastive_accuracy", "document_bleu", "lexical_consistency", 
 
 
 def metric_path(name: str) -> str:
-    """The file that `evaluate.load` takes for one of `METRIC_NAMES`: `evaluate.load(metric_path("document_bleu"))`."""
+    """The file of one of `METRIC_NAMES`, for `evaluate.load(metric_path("document_bleu"))`."""
     if name not in METRIC_NAMES:
-        raise ValueError(f"there is no metric {name!r}; there are {', '.join(METRIC_NAMES)}")
+        raise ValueError(f"unknown metric {name!r}; there are {', '.join(METRIC_NAMES)}")
     return str(Path(__file__).parent / "hub_metrics" / f"{name}.py")
 
 
@@ -30,7 +30,7 @@ class LexicalConsistency:
         consistency: percentage of the pairs of occurrences that have the same translation; None without any pair.
         num_pairs: pairs of occurrences of one term in one document.
         num_occurrences: occurrences of terms that occur at least twice in their document.
-        num_untranslated: those of them with none of the term's translations; never equal to anything.
+        num_untranslated: those of them without any of the term's translations; they match no other occurrence.
     """
 
     consistency: float | None
@@ -44,19 +44,19 @@ def lexical_consistency(
     translations: Sequence[Sequence[str]],
     terms: Mapping[str, Sequence[Sequence[str]]],
 ) -> LexicalConsistency:
-    """Lexical translation consistency ratio (Lyu et al. 2021): over all documents and terms, the share of the pairs of
-    sentences with the term that have the same translation of it.
+    """Lexical translation consistency ratio (Lyu et al. 2021): the share of pairs of sentences with the same term that
+    have the same translation of it, over all documents and terms.
 
-    The paper finds translations by an aligner; here the translations that are told apart are given.
+    The paper finds translations by a word aligner; here they are given.
 
     Args:
         sources: sentences of each document.
-        translations: one for each of them.
-        terms: for each source term its translations, each a list of forms that count as the same ("banque",
-            "banques"). Terms and forms are whole words, whatever their case; of several in a sentence the first counts.
+        translations: one per sentence.
+        terms: the translations of each source term, each a list of forms that count as the same ("banque", "banques").
+            Terms and forms are whole words in any case; of several in a sentence the first counts.
 
     Raises:
-        ValueError: documents out of step, or a form that belongs to two translations of a term.
+        ValueError: documents that do not match, or a form that belongs to two translations of a term.
     """
     _check_aligned(sources, translations)
     patterns = {term: (_pattern([term]), [_pattern(forms) for forms in forms_of]) for term, forms_of in terms.items()}
@@ -76,12 +76,12 @@ def lexical_consistency(
 
 
 def repetition_rate(sentences: Sequence[str], n: int = 4) -> float:
-    """Percentage of n-grams that stood in the same sentence before (seq-rep-n of Welleck et al. 2020, summed over the
-    corpus): near 0 in human text, high where decoding runs in circles.
+    """Percentage of n-grams that already occurred in the same sentence (seq-rep-n of Welleck et al. 2020, summed over
+    the corpus): near 0 in human text, high for decoding in a repetition loop.
 
     Args:
-        sentences: sentences, words parted by white space; those shorter than n words have no n-gram.
-        n: words of an n-gram.
+        sentences: sentences with words separated by white space; those with fewer than n words have no n-gram.
+        n: length of the n-grams in words.
 
     Raises:
         ValueError: n below 1.
@@ -123,11 +123,11 @@ def _pattern(forms: Sequence[str]) -> re.Pattern[str]:
 
 
 def _with_term(source: Sequence[str], translated: Sequence[str], term: re.Pattern[str]) -> Iterator[str]:
-    """The translations of the sentences that hold the term."""
+    """The translations of the sentences that contain the term."""
     return (translation for sentence, translation in zip(source, translated, strict=True) if term.search(sentence))
 
 
 def _variant(text: str, variants: Sequence[re.Pattern[str]]) -> int | None:
-    """Which variant stands first in a translation."""
+    """The variant that comes first in a translation."""
     starts = {index: match.start() for index, pattern in enumerate(variants) if (match := pattern.search(text))}
     return min(starts, key=lambda index: starts[index]) if starts else None

@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Log-probabilities of given translations under a model, and the model's own continuation of a given context.
+"""Log-probabilities of given translations under a model (forced decoding), and its continuations of a given context.
 
 Dimensions: B batch, S source tokens, T target tokens, V vocabulary.
 """
@@ -18,11 +18,11 @@ from .progress import progress_bar
 
 
 class ForcedWindow(NamedTuple):
-    """What a model reads and is made to write.
+    """The input of a model and the target that it scores.
 
     Attributes:
-        source_ids: the source window, closed.
-        target_ids: the target window, closed; the labels.
+        source_ids: the source window, with its closing token.
+        target_ids: the target window, with its closing token; these are the labels.
         first: index of the first label of the current sentence.
     """
 
@@ -32,9 +32,10 @@ class ForcedWindow(NamedTuple):
 
 
 class WindowScore(NamedTuple):
-    """Summed log-probabilities of a target window: of the context sentences and of the current one, ends included.
+    """Summed log-probabilities of a target window: of its context sentences and of the current one, with closing
+    tokens.
 
-    `num_context_tokens` and `num_tokens` are how many tokens were summed.
+    `num_context_tokens` and `num_tokens` are the numbers of summed tokens.
     """
 
     context: float
@@ -44,19 +45,19 @@ class WindowScore(NamedTuple):
 
 
 class WindowBuilder:
-    """Makes windows of a sentence and its context as a model wants them.
+    """Builds windows of a sentence and its context for a model.
 
-    A model of windows (its tokenizer has `<sep>` and `<par>`) gets the last K - 1 context sentences, each closed by
-    `<sep>`. Any other model gets the sentence alone, or behind its context joined by `context_separator`.
+    A window model (its tokenizer has `<sep>` and `<par>`) gets the last K - 1 context sentences, each closed by
+    `<sep>`. Other models get the sentence alone, or after its context joined by `context_separator`.
 
     Args:
         model: an encoder-decoder.
         tokenizer, target_tokenizer: its tokenizers.
-        window_sentences: K; default: the one the model was trained with; with a `context_separator` all there is.
-        context_separator: what stands between sentences, for models without separators of their own.
+        window_sentences: K; default: that of the model's training; with a `context_separator` the whole context.
+        context_separator: text between sentences, for models without separator tokens.
 
     Raises:
-        ValueError: a model of windows with a `context_separator`, or a negative K.
+        ValueError: a window model with a `context_separator`, or a negative K.
     """
 
     def __init__(
@@ -86,10 +87,10 @@ class WindowBuilder:
     def build(
         self, source_context: Sequence[str], source: str, target_context: Sequence[str], target: str
     ) -> ForcedWindow:
-        """The window of a sentence pair behind its context: parallel sentences, oldest first.
+        """The window of a sentence pair after its context: parallel sentences, oldest first.
 
-        The farthest context that exceeds the model's limits is left out, and all of it where it has no translation.
-        ValueError where the pair alone exceeds the limits.
+        Context beyond the model's limits is dropped, farthest first, and all of it if it has no translation. ValueError
+        if the pair alone exceeds the limits.
         """
         source_context = source_context[: len(target_context)]
         num_context = len(source_context) if self.window_sentences == 0 else self.window_sentences - 1
@@ -118,7 +119,7 @@ class WindowBuilder:
         )
 
     def _window_of_text(self, sources: list[str], targets: list[str]) -> ForcedWindow:
-        """As a tokenizer without separators has it; of too long a context the farthest sentences are left out."""
+        """For tokenizers without separators; from a context that is too long the farthest sentences are dropped."""
         separator = self.context_separator or ""
         while True:
             window = self._joined(separator.join([*sources[:-1], ""]), sources[-1], separator, targets)
@@ -135,7 +136,7 @@ class WindowBuilder:
             text = separator.join([*targets[:-1], ""])
             context = target_tokenizer(text_target=text, add_special_tokens=False)["input_ids"]
         current = target_tokenizer(text_target=targets[-1])["input_ids"]
-        # A language code, where there is one, stands in front of everything.
+        # A language code, if there is one, precedes everything.
         num_leading = next(
             (index for index, token_id in enumerate(current) if token_id not in target_tokenizer.all_special_ids), 0
         )
@@ -153,14 +154,14 @@ def forced_scores(
     batch_size: int = 32,
     progress: bool = False,
 ) -> list[WindowScore]:
-    """The score of every window, in order; equal windows are computed once, so that their scores are equal to the bit.
+    """The score of every window, in order; equal windows are computed once and so have exactly equal scores.
 
     Args:
         model: an encoder-decoder, in evaluation mode.
-        windows: what it reads and writes.
+        windows: inputs and targets.
         pad_token_ids: padding of source and target.
         batch_size: windows in a batch.
-        progress: shows a bar, see `progress_bar`.
+        progress: shows a progress bar, see `progress_bar`.
     """
     unique = sorted(set(windows), key=lambda window: (len(window.target_ids), len(window.source_ids)), reverse=True)
     scores: dict[ForcedWindow, WindowScore] = {}
@@ -181,7 +182,7 @@ def _batch_scores(
     source_mask = torch.arange(input_ids.shape[1]) < lengths[:, :1]  # [B, S]
     target_mask = torch.arange(labels.shape[1]) < lengths[:, 1:]  # [B, T]
     prepare: Any = model.prepare_decoder_input_ids_from_labels
-    # Behind a row's end stands padding, which the causal mask hides from everything that counts.
+    # The padding after a row is hidden from all scored tokens by the causal mask.
     logits = model(
         input_ids=input_ids.to(model.device),
         attention_mask=source_mask.long().to(model.device),
@@ -204,18 +205,18 @@ def continue_windows(
     progress: bool = False,
     **generate_kwargs: Any,
 ) -> list[str]:
-    """The model's own translation of each window's current sentence, behind the window's target context.
+    """The model's translation of each window's current sentence, after the target context of the window.
 
     Args:
         model: an encoder-decoder.
-        windows: of their targets only the context is read.
+        windows: only the context of their targets is read.
         vocabulary: the tokenizers.
         batch_size: windows in a batch.
-        progress: shows a bar, see `progress_bar`.
+        progress: shows a progress bar, see `progress_bar`.
         generate_kwargs: options of `generate`, such as `num_beams`.
     """
     if not vocabulary.has_separators and any(window.first for window in windows):
-        # Models that count positions from the left edge would read padding in front of a prefix.
+        # Models that count positions from the left edge would count left padding of a prefix.
         batch_size = 1
     separators = vocabulary.separators
     generator = BatchedGenerator(model, vocabulary.pad_token_ids, separators, batch_size, None, generate_kwargs)
@@ -229,6 +230,6 @@ def continue_windows(
 
 
 def padded(rows: Sequence[Sequence[int]], pad_token_id: int) -> torch.Tensor:
-    """Rows of ids as a tensor [B, length], padding behind them."""
+    """Rows of ids as a tensor [B, length], padded on the right."""
     length = max(map(len, rows))
     return torch.tensor([[*row, *[pad_token_id] * (length - len(row))] for row in rows])

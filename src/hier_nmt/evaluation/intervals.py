@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Confidence intervals of shares, and tests of whether two shares differ, from scipy."""
+"""Confidence intervals of shares, and tests of their difference, from scipy."""
 
 from typing import Any
 
@@ -15,16 +15,16 @@ def wilson_interval(num_right: int, num_total: int, confidence: float = 0.95) ->
 
     Raises:
         ImportError: scipy is not installed.
-        ValueError: numbers that are no share.
+        ValueError: the numbers do not form a share.
     """
     if not 0 <= num_right <= num_total or num_total < 1:
-        raise ValueError(f"{num_right} of {num_total} is no share")
+        raise ValueError(f"{num_right} of {num_total} is not a share")
     interval = _binomial_test(num_right, num_total).proportion_ci(confidence_level=confidence, method="wilson")
     return float(interval.low), float(interval.high)
 
 
 def mcnemar_p_value(num_only_first: int, num_only_second: int) -> float:
-    """Exact two-sided p value that two systems right on different examples of one set are equally good (McNemar 1947).
+    """Exact two-sided p value of the hypothesis that two systems are equally good (McNemar 1947).
 
     Args:
         num_only_first, num_only_second: examples that only one of the systems got right.

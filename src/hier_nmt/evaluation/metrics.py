@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Scores of translated documents, none without its sacrebleu signature."""
+"""Scores of translated documents, each with its sacrebleu signature."""
 
 import json
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ Paragraphs = Sequence[Sequence[str]]
 
 @dataclass(frozen=True)
 class Score:
-    """A number with the signature that says how it was computed."""
+    """A value with the signature of its computation."""
 
     name: str
     value: float
@@ -41,14 +41,14 @@ class ScoreReport:
     num_sentences: int
 
     def __getitem__(self, name: str) -> float:
-        """The value of a score, by its name."""
+        """The value of the score with that name."""
         values = {score.name: score.value for score in self.scores}
         if name not in values:
             raise KeyError(f"no score {name!r}; there are {', '.join(values)}")
         return values[name]
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, as JSON takes it."""
+        """The report in types of JSON."""
         return asdict(self)
 
 
@@ -67,18 +67,19 @@ def score_documents(
 
     Args:
         translations: for each document its paragraphs of sentences.
-        references: the same for the reference; documents must have the same numbers of sentences.
+        references: the same for the reference; each document must have as many sentences as its translation.
         label: name of the row in a table.
-        target_language: ISO 639 code; sacrebleu chooses the BLEU tokenizer by it (zh, ja, ko; others 13a).
-        with_ter: TER takes much longer than everything else.
-        bleu_orders: also BLEU-n, of n-grams of up to so many words (Papineni et al. 2002, with equal weights), for each
-            n here; BLEU-4 is BLEU.
-        decoding: what the signatures say of how the translation came about, each as "name:value".
-        plain_typography: compare with straight quotation marks and apostrophes on both sides, see `plain_text`; the
-            signatures say so.
+        target_language: ISO 639 code, by which sacrebleu chooses the BLEU tokenizer (zh, ja, ko; others 13a).
+        with_ter: whether to compute TER, which takes much longer than everything else.
+        bleu_orders: also compute BLEU-n, with n-grams of up to n words (Papineni et al. 2002, equal weights), for each
+            n; BLEU-4 is BLEU.
+        decoding: entries of the signatures about the decoding, each as "name:value".
+        plain_typography: compare with straight quotation marks and apostrophes on both sides, see `plain_text`; noted
+            in the signatures.
 
     Raises:
-        ValueError: an order below 1, nothing to score, or numbers that differ, with the first document where they do.
+        ValueError: an order below 1, nothing to score, or a document with a different number of sentences (the first is
+            named).
     """
     form = plain_text if plain_typography else str
     translated = [list(map(form, flat(document))) for document in translations]
@@ -100,7 +101,7 @@ def score_documents(
 
 
 def score_table(reports: Sequence[ScoreReport]) -> str:
-    """The reports as a Markdown table, one row for each, with the signatures below it."""
+    """The reports as a Markdown table, one row each, with the signatures below it."""
     names = list(dict.fromkeys(score.name for report in reports for score in report.scores))
     lines = [
         f"| {' | '.join(['', *names, 'sentences', 'documents'])} |",
@@ -119,7 +120,7 @@ class _Report(Protocol):
 
 
 def score_json(reports: Sequence[_Report], **facts: Any) -> str:
-    """The reports as JSON, together with facts about how they came about."""
+    """The reports as JSON, together with facts about the run."""
     return json.dumps({**facts, "reports": [report.to_dict() for report in reports]}, ensure_ascii=False, indent=2)
 
 
@@ -134,7 +135,7 @@ def _score(metric: BLEU | CHRF | TER, name: str, hypotheses: list[str], referenc
 
 
 def _bleu_of_order(order: int, target_language: str | None, hypotheses: list[str], references: list[str]) -> Score:
-    """BLEU-n. The signature of sacrebleu does not name the order, which is put behind it."""
+    """BLEU-n. The signature of sacrebleu does not contain the order, so it is appended."""
     if order < 1:
         raise ValueError(f"BLEU needs n-grams of at least 1 word, got {order}")
     metric = BLEU(trg_lang=target_language or "", max_ngram_order=order)
@@ -148,7 +149,7 @@ def flat(document: Paragraphs) -> list[str]:
 
 
 def check_alignment(translated: list[list[str]], expected: list[list[str]]) -> None:
-    """Raises a ValueError unless there are sentences, as many in each document as in its reference."""
+    """Raises ValueError unless there are sentences, and each document has as many as its reference."""
     if len(translated) != len(expected):
         raise ValueError(f"{len(translated)} translated documents but {len(expected)} references")
     for index, (document, reference) in enumerate(zip(translated, expected, strict=True)):

@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The words nearest to predicted vectors, found by a k-d tree (Bentley 1975; Shen 2023, section IV.1)."""
+"""Nearest words of predicted vectors, found by a k-d tree (Bentley 1975; Shen 2023, section IV.1)."""
 
 from typing import Any
 
@@ -13,12 +13,12 @@ except ImportError:
 
 
 class NearestWords:
-    """Looks up the word whose vector is nearest to a point; the same one that has the highest logit.
+    """Finds the word whose vector is nearest to a point, which is also the word with the highest logit.
 
-    In few dimensions the tree looks at few words; in the hundreds of word vectors it looks at most of them.
+    In few dimensions the tree visits few words; in the hundreds of dimensions of word vectors it visits most of them.
 
     Args:
-        vectors: those of all words [V, W].
+        vectors: the vectors of all words [V, W].
 
     Raises:
         ImportError: scipy is not installed.

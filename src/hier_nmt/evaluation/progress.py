@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Progress on stderr: a bar on a terminal, and a line every half minute in a file."""
+"""Progress on stderr: a progress bar on a terminal, a line every half minute in a file."""
 
 import sys
 
@@ -10,25 +10,25 @@ SECONDS_BETWEEN_LINES = 30.0
 
 
 class _Lines:
-    """Writes each state of a bar on a line of its own."""
+    """Writes each state of a progress bar as a line."""
 
     def write(self, text: str) -> None:
-        """Writes what a bar shows, without the characters that move the cursor."""
+        """Writes the text of the bar without the characters that move the cursor."""
         if text.strip():
             sys.stderr.write(text.strip() + "\n")
 
     def flush(self) -> None:
-        """Writes out what was written."""
+        """Flushes stderr."""
         sys.stderr.flush()
 
 
 def progress_bar(total: int, unit: str, is_shown: bool) -> tqdm:
-    """A bar of tqdm, which is no bar but lines where stderr is no terminal.
+    """A tqdm bar, which writes lines if stderr is not a terminal.
 
     Args:
-        total: how much there is to do.
-        unit: what it is counted in.
-        is_shown: whether anything is written.
+        total: number of units.
+        unit: name of the unit.
+        is_shown: whether to write anything.
     """
     if sys.stderr.isatty():
         return tqdm(total=total, unit=unit, disable=not is_shown)

@@ -1,11 +1,11 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""An English-French pronoun set out of a document corpus: sentences that begin with `it` or `they`, and whose
-translation begins with `il`, `elle`, `ils` or `elles`, each with a translation of the other gender.
+"""An English-French pronoun set from a corpus of documents: sentences that start with `it` or `they` and whose
+translation starts with `il`, `elle`, `ils` or `elles`, each with a wrong translation in the other gender.
 
-The two pronouns are aligned by their place: each is the subject that opens its sentence, perhaps behind a connective,
-and the only pronoun of its kind there. What they stand for lies in the sentences before. The wrong translation swaps
-the pronoun and what agrees with it; a sentence where that cannot be decided by the rules here is left out and counted.
+The two pronouns are aligned by position: each is the subject that opens its sentence, perhaps after a connective, and
+the only pronoun of its kind there. Their antecedent is in the sentences before. The wrong translation swaps the pronoun
+and the words that agree with it; a sentence for which these rules cannot decide the agreement is rejected and counted.
 """
 
 import random
@@ -31,7 +31,7 @@ _FRENCH_OPENING = re.compile(
 )
 _ENGLISH_PRONOUNS = re.compile(r"\b(?:it|its|itself|they|them|their|themselves)\b", re.IGNORECASE)
 _FRENCH_SUBJECTS = re.compile(r"\b(?:ils?|elles?)\b", re.IGNORECASE)
-# What agrees with the subject and stands anywhere, or takes the pronoun up again.
+# Words that agree with the subject from any position, or repeat the pronoun.
 _FLOATING = re.compile(
     r"\b(?:lui-même|elle-même|eux-mêmes|elles-mêmes|eux|tous|toutes|tout|toute|seuls?|seules?|chacune?|unique|telle?s?"
     r"|celui|celle|ceux|celles|lequel|laquelle|lesquels|lesquelles|aucune?|l[’']une?|les une?s)\b",
@@ -43,7 +43,7 @@ _IMPERSONAL_ENGLISH = re.compile(
     r"|happens?)\b)(?: \w+){0,6} (?:that|to|whether|if|how|why|who|which|when|for|about|time|clear|true|important)\b",
     re.IGNORECASE,
 )
-# After "il": a verb that is impersonal, or "être" and an adjective with "que" or "de".
+# After "il": an impersonal verb, or "être" and an adjective with "que" or "de".
 _IMPERSONAL_VERBS = (
     r"faut|faudra|faudrait|fallait|fallu|(?:s[’'])?(?:agit|agissait|agira|agirait|agir)|convient|conviendrait|convenait|importe"
     r"|semble|paraît|apparaît|apparaîtra|reste|existe|suffit|suffira|suffirait|vaut|vaudrait|manque|arrive|incombe"
@@ -67,11 +67,11 @@ _ADVERBS = (
     r"|totalement|directement|ainsi|certainement|probablement|peut-être|relativement|beaucoup|tellement|même"
     r"|effectivement|évidemment|notamment|principalement|rapidement|peu|loin)[, ]+)*"
 )
-# A form of "être" (or the like), anywhere behind the subject, and the word that it may agree with.
+# A form of "être" (or similar), anywhere after the subject, and the word that may agree with it.
 _AGREEING = re.compile(rf"\b(?:{_BE}|été|être|devenir|rester)\b,? {_ADVERBS}(?P<word>[\w’'-]+)", re.IGNORECASE)
 _REFLEXIVE_PAST = re.compile(rf"\bs[’'](?:est|sont|était|étaient) {_ADVERBS}(?P<word>[\w-]+)", re.IGNORECASE)
 _OTHER_CLAUSE = re.compile(r"\b(?:qui|que|dont|où|lorsque|quand|parce|car|si|puisque|afin|tandis)\b|qu[’']|[;:]")
-# Words behind "être" that begin something that does not agree with the subject.
+# Words after "être" that start something that does not agree with the subject.
 _NO_AGREEMENT = frozenset({
     "un", "une", "le", "la", "les", "du", "des", "de", "à", "au", "aux", "en", "dans", "sur", "sous", "pour",
     "par", "avec", "sans", "contre", "entre", "vers", "chez", "selon", "après", "avant", "notre", "nos",
@@ -86,7 +86,7 @@ _INVARIABLE = frozenset({
     "grave", "honnête", "modeste", "moderne", "multiple", "perplexe", "rare", "sage", "sobre", "triste",
     "vaste", "vide",
 })  # fmt: skip
-# Feminine ending, masculine ending; the longest that fits decides.
+# Feminine ending, masculine ending; the longest match decides.
 _ENDINGS = (
     ("ées", "és"), ("ée", "é"), ("ies", "is"), ("ie", "i"), ("ues", "us"), ("ue", "u"),
     ("ises", "is"), ("ise", "is"), ("ites", "its"), ("ite", "it"), ("intes", "ints"), ("inte", "int"),
@@ -108,21 +108,21 @@ _MASCULINE = {masculine: feminine for feminine, masculine in _IRREGULAR.items()}
 
 @dataclass
 class PronounReport:
-    """How many sentences were looked at and taken, and why the others were not."""
+    """How many sentences were examined and taken, and why the others were rejected."""
 
     num_sentences: int = 0
     taken: Counter[str] = field(default_factory=Counter)
     rejected: Counter[str] = field(default_factory=Counter)
 
     def __str__(self) -> str:
-        lines = [f"{self.num_sentences} sentences, of which {self.taken.total()} were taken"]
+        lines = [f"{self.num_sentences} sentences, {self.taken.total()} of them taken"]
         lines += [f"taken {count}: {name}" for name, count in sorted(self.taken.items())]
-        lines += [f"left out {count}: {reason}" for reason, count in self.rejected.most_common()]
+        lines += [f"rejected {count}: {reason}" for reason, count in self.rejected.most_common()]
         return "\n".join(lines)
 
 
 class _Rejected(Exception):
-    """A sentence that cannot be used; its argument is the reason."""
+    """Raised for a sentence that cannot be used; its argument is the reason."""
 
 
 def pronoun_examples(
@@ -132,14 +132,14 @@ def pronoun_examples(
     excluded: frozenset[str] = frozenset(),
     report: PronounReport | None = None,
 ) -> Iterator[ContrastiveExample]:
-    """The pronoun examples of a corpus, in its order; a source sentence is taken once.
+    """The pronoun examples of a corpus, in its order; each source sentence is taken once.
 
     Args:
-        documents: held out of all training.
-        num_context: sentences before each that go with it; the first sentences of a document have fewer, and the very
-            first is no example.
-        excluded: source sentences that are not to be used, because a model was trained on them.
-        report: is filled on the way.
+        documents: documents that no training uses.
+        num_context: number of context sentences of each example. The first sentences of a document have fewer, and the
+            very first is no example.
+        excluded: source sentences that must not be used, because a model was trained on them.
+        report: filled on the way.
     """
     report = report if report is not None else PronounReport()
     seen = set(excluded)
@@ -154,7 +154,7 @@ def pronoun_examples(
                 if index == 0:
                     raise _Rejected("no context")
                 if source in seen:
-                    raise _Rejected("the sentence stands elsewhere too")
+                    raise _Rejected("the sentence occurs elsewhere too")
             except _Rejected as reason:
                 report.rejected[str(reason)] += 1
                 continue
@@ -176,8 +176,8 @@ def pronoun_examples(
 
 
 def balanced(examples: Iterable[ContrastiveExample], seed: int) -> list[ContrastiveExample]:
-    """As many examples with each French pronoun of a number, drawn by the seed, in the order of the corpus: whoever
-    always says the same gender is right in half of them."""
+    """Equally many examples of the two French pronouns of each number, drawn by the seed, in the order of the corpus; a
+    model that always chooses the same gender is right for half of them."""
     by_phenomenon: dict[str, list[tuple[int, ContrastiveExample]]] = {}
     for place, example in enumerate(examples):
         by_phenomenon.setdefault(example.phenomenon, []).append((place, example))
@@ -195,10 +195,10 @@ def _contrast(source: str, target: str) -> tuple[tuple[str, str], str]:
     english, french = _ENGLISH_OPENING.match(source), _FRENCH_OPENING.match(target)
     assert english is not None
     if french is None:
-        raise _Rejected("the translation begins with another subject")
+        raise _Rejected("the translation starts with another subject")
     pronouns = english[1].lower(), french[1].lower()
     if pronouns[1].endswith("s") != (pronouns[0] == "they"):
-        raise _Rejected("another number in the translation")
+        raise _Rejected("another grammatical number in the translation")
     if len(_ENGLISH_PRONOUNS.findall(source)) != 1:
         raise _Rejected("several pronouns in the source")
     if len(_FRENCH_SUBJECTS.findall(target)) != 1:
@@ -211,9 +211,9 @@ def _contrast(source: str, target: str) -> tuple[tuple[str, str], str]:
 
 
 def _swapped(target: str, place: tuple[int, int]) -> str:
-    """The translation with the pronoun at `place`, and what agrees with it, in the other gender."""
+    """The translation with the pronoun at the span `place`, and the words that agree with it, in the other gender."""
     if _FLOATING.search(target):
-        raise _Rejected("a word that may agree from afar")
+        raise _Rejected("a word that may agree from a distance")
     pronoun = target[slice(*place)]
     other = GENDER_SWAP[pronoun.lower()]
     rest = target[place[1] :]
@@ -225,7 +225,7 @@ def _swapped(target: str, place: tuple[int, int]) -> str:
 
 
 def _agree(rest: str, to_feminine: bool, is_plural: bool) -> str:
-    """What follows the subject, with the words that agree with it in the other gender."""
+    """The text after the subject, with the words that agree with it in the other gender."""
     matches = [*_AGREEING.finditer(rest), *_REFLEXIVE_PAST.finditer(rest)]
     spans = sorted({match.span("word") for match in matches})
     main_clause = re.split(r"\b(?:qui|que|qu[’']|dont|où|lorsque|quand|parce|car|si|puisque|afin|tandis)\b|[;:]", rest)[
@@ -249,7 +249,7 @@ def _begins_no_agreement(word: str) -> bool:
 
 
 def _other_gender(word: str, to_feminine: bool, is_plural: bool) -> str:
-    """The word in the other gender, if it agrees at all."""
+    """The word in the other gender, if it agrees with the subject."""
     lower = word.lower()
     if lower.endswith("ment") or re.fullmatch(_ADVERBS, f"{lower} "):
         raise _Rejected("agreement not decided by a rule")
@@ -265,7 +265,7 @@ def _other_gender(word: str, to_feminine: bool, is_plural: bool) -> str:
     if not fitting:
         raise _Rejected("agreement not decided by a rule")
     if to_feminine and is_plural and re.search(r"(?:m|pr|qu|ss)is$", lower):
-        # "mis", "pris", "acquis", "assis" add to their "s" what "finis" has instead of it.
+        # "mis", "pris", "acquis", "assis" add to their "s" what "finis" replaces.
         return f"{word}es"
     new, old = max(fitting, key=lambda pair: len(pair[1]))
     return word[: len(word) - len(old)] + new

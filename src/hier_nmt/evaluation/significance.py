@@ -1,9 +1,9 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Whether one system is better than another, or luckier: paired tests of two or more outputs on one test set.
+"""Significance of differences between two or more systems on one test set, by paired tests.
 
-Paired bootstrap resampling (Koehn 2004) and approximate randomisation (Riezler and Maxwell 2005) are sacrebleu's; on
-contrastive sets it is McNemar's exact test.
+Paired bootstrap resampling (Koehn 2004) and approximate randomisation (Riezler and Maxwell 2005) are sacrebleu's;
+contrastive sets use McNemar's exact test.
 """
 
 import os
@@ -26,14 +26,14 @@ _DEFAULT_SAMPLES = {"bootstrap": 1000, "randomisation": 10000}
 
 @dataclass(frozen=True)
 class Comparison:
-    """A system's score under one metric, and how surely it differs from the first system's.
+    """A system's score under one metric, and the significance of its difference from the first system.
 
     Attributes:
         system: name of the system.
         metric: name of the metric.
         score: from 0 to 100.
-        p_value: probability of a difference as large as this one between equal systems; None for the first system.
-        mean, interval: of bootstrap samples, the interval as half its width; None for other tests.
+        p_value: probability of a difference this large between equally good systems; None for the first system.
+        mean, interval: of bootstrap samples; the interval is half its width. None for other tests.
         signature: how all this was computed.
     """
 
@@ -46,7 +46,7 @@ class Comparison:
     signature: str
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, as JSON takes it."""
+        """The comparison in types of JSON."""
         return asdict(self)
 
 
@@ -59,18 +59,18 @@ def compare_translations(
     seed: int = 12345,
     target_language: str | None = None,
 ) -> list[Comparison]:
-    """BLEU, chrF and document BLEU of every system, compared with the first; documents are resampled for the last.
+    """BLEU, chrF and document BLEU of every system, compared with the first; document BLEU resamples documents.
 
     Args:
-        systems: translated documents by name of the system, the baseline first; paragraphs of sentences.
+        systems: translated documents (paragraphs of sentences) of each system, the baseline first.
         references: the same for the reference.
         method: `bootstrap` or `randomisation`.
-        num_samples: resamples; default: 1,000 for the bootstrap and 10,000 trials for randomisation.
+        num_samples: number of resamples; default: 1,000 for the bootstrap and 10,000 trials for randomisation.
         seed: of the samples.
         target_language: ISO 639 code, by which sacrebleu chooses the BLEU tokenizer.
 
     Raises:
-        ValueError: fewer than two systems, an unknown method, or documents out of step with the reference.
+        ValueError: fewer than two systems, an unknown method, or documents that do not match the reference.
     """
     if len(systems) < 2:
         raise ValueError(f"a comparison needs two systems, got {list(systems)}")
@@ -102,7 +102,7 @@ def compare_contrastive(outcomes: Mapping[str, Sequence[bool]], metric: str = "a
         metric: name of the row.
 
     Raises:
-        ValueError: no example, or systems with different numbers of them.
+        ValueError: no example, or systems with different numbers of examples.
     """
     sizes = {name: len(values) for name, values in outcomes.items()}
     if len(set(sizes.values())) != 1 or not all(sizes.values()):
@@ -139,14 +139,14 @@ def _paired(
         list(systems.items()), metrics, references=None, test_type=_TEST_TYPES[method], n_samples=num_samples
     )
     signatures, scores = test()
-    # sacrebleu calls each metric by a name of its own ("chrF2"), in the order they were given.
+    # sacrebleu has its own names of metrics ("chrF2"), in the given order.
     own_names = [name for name in scores if name != "System"]
     baseline = next(iter(systems.values()))
     for metric, own_name in zip(metrics, own_names, strict=True):
         results: Any = scores[own_name]
         for name, result in zip(systems, results, strict=True):
             is_bootstrap = method == "bootstrap"
-            # sacrebleu counts only larger differences than the real one, and finds equal outputs surely different.
+            # sacrebleu counts only differences larger than the real one, so equal outputs would seem surely different.
             p_value = 1.0 if result.p_value is not None and systems[name] == baseline else result.p_value
             yield Comparison(
                 name,
@@ -161,7 +161,7 @@ def _paired(
 
 @contextmanager
 def _sacrebleu_seed(seed: int) -> Iterator[None]:
-    """sacrebleu reads the seed of its samples from the environment."""
+    """Passes the seed to sacrebleu, which reads it from the environment."""
     name = "SACREBLEU_SEED"
     earlier = os.environ.get(name)
     os.environ[name] = str(seed)

@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What a model says word by word while the reference is fed in: no translation, but what training sees.
+"""Scores of a model's most likely tokens under teacher forcing; this is not a translation, but what training sees.
 
 Dimensions: B batch, S source tokens, T target tokens, W width of word vectors.
 """
@@ -21,17 +21,17 @@ from .nearest_words import NearestWords
 from .progress import progress_bar
 
 LABEL = "teacher-forced"
-# What the report counts as the same (Shen 2023, section V.1.b).
+# Largest difference of two elements that count as the same (Shen 2023, section V.1.b).
 VECTOR_THRESHOLD = 0.1
 
 
 class ForcedDocuments(NamedTuple):
-    """What a model says with the reference fed in.
+    """A model's most likely tokens under teacher forcing.
 
     Attributes:
-        documents: for each document its paragraphs of sentences, each of as many tokens as the reference; of sentences
-            that are too long for any window, nothing.
-        vector_accuracy: see `vector_accuracy`; None for a model that chooses words by softmax.
+        documents: for each document its paragraphs of sentences, each with as many tokens as the reference; sentences
+            that are too long for any window are empty.
+        vector_accuracy: see `vector_accuracy`; None for a model with a softmax over words.
     """
 
     documents: list[list[list[str]]]
@@ -39,7 +39,7 @@ class ForcedDocuments(NamedTuple):
 
 
 class _Row(NamedTuple):
-    """A window, and its sentences that are scored: (document, sentence, first label, label that closes it)."""
+    """A window, and its scored sentences: (document, sentence, first label, label that closes it)."""
 
     source_ids: list[int]
     target_ids: list[int]
@@ -48,7 +48,7 @@ class _Row(NamedTuple):
 
 @dataclass
 class _Elements:
-    """Numbers of elements of word vectors, and how many of them are near enough."""
+    """Number of elements of word vectors, and how many of them are close enough."""
 
     near: int = 0
     all: int = 0
@@ -75,17 +75,17 @@ def force_documents(
     batch_size: int = 32,
     progress: bool = False,
 ) -> ForcedDocuments:
-    """At each place the model's first choice behind the reference's own words.
+    """The model's most likely token at each position, given the reference's tokens before it.
 
-    The windows are those of the training; as there, a sentence counts in the window in which it is the current one, or,
-    of whole documents, all do. Predicted word vectors are looked up in a k-d tree.
+    The windows are those of the training. As there, a sentence is scored in the window whose current sentence it is;
+    for windows over whole documents all sentences are. Predicted word vectors are looked up in a k-d tree.
 
     Args:
-        model: an encoder-decoder of windows, in evaluation mode.
+        model: a window model, in evaluation mode.
         tokenizer, target_tokenizer: its tokenizers.
         documents: with references.
         batch_size: windows in a batch.
-        progress: shows a bar.
+        progress: shows a progress bar.
 
     Raises:
         ValueError: the tokenizers have no separators.
@@ -97,7 +97,7 @@ def force_documents(
     tree = None if _vector_size(model) is None else NearestWords(network.lm_head.weight)
     rows = [row for index, item in enumerate(documents) for row in _rows(model.config, vocabulary, index, item)]
     rows.sort(key=lambda row: max(len(row.source_ids), len(row.target_ids)), reverse=True)
-    said: dict[tuple[int, int], str] = {}
+    text_of_sentence: dict[tuple[int, int], str] = {}
     elements = _Elements()
     with progress_bar(len(rows), " windows", progress) as bar:
         for start in range(0, len(rows), batch_size):
@@ -109,14 +109,14 @@ def force_documents(
                 predicted = network.lm_head.vectors(states)  # [B, T, W]
                 ids = tree.ids(predicted)
                 _count(elements, predicted, batch, network.lm_head.weight)
-            said.update(_sentences(ids.tolist(), batch, vocabulary))
+            text_of_sentence.update(_sentences(ids.tolist(), batch, vocabulary))
             bar.update(len(batch))
-    texts = [_in_paragraphs(index, document, said) for index, document in enumerate(documents)]
+    texts = [_in_paragraphs(index, document, text_of_sentence) for index, document in enumerate(documents)]
     return ForcedDocuments(texts, None if tree is None else 100 * elements.near / max(elements.all, 1))
 
 
 def forced_report(forced: ForcedDocuments, references: Sequence[Paragraphs], **options: Any) -> ScoreReport:
-    """The scores of what a model says with the reference fed in, under names that no translation's scores have.
+    """The scores under teacher forcing, with names that differ from those of a translation's scores.
 
     Args:
         forced: from `force_documents`.
@@ -171,7 +171,7 @@ def _inputs(model: PreTrainedModel, batch: Sequence[_Row], pad_token_ids: tuple[
 
 
 def _count(elements: _Elements, predicted: torch.Tensor, batch: Sequence[_Row], vectors: torch.Tensor) -> None:
-    """Adds the elements of what was predicted [B, T, W] in the sentences that are scored, closing tokens included."""
+    """Adds the elements of the predicted vectors [B, T, W] in the scored sentences, closing tokens included."""
     for row, row_predicted in zip(batch, predicted, strict=True):
         target_ids = torch.tensor(row.target_ids, device=vectors.device)
         for _, _, first, last in row.scored:
@@ -181,18 +181,20 @@ def _count(elements: _Elements, predicted: torch.Tensor, batch: Sequence[_Row], 
 def _sentences(
     ids: list[list[int]], batch: Sequence[_Row], vocabulary: TranslationVocabulary
 ) -> Iterator[tuple[tuple[int, int], str]]:
-    """((document, sentence), what was said) of the sentences that are scored."""
-    left_out = {*vocabulary.ignored, *vocabulary.target_separators}
+    """((document, sentence), text) of the scored sentences."""
+    skipped = {*vocabulary.ignored, *vocabulary.target_separators}
     for row, row_ids in zip(batch, ids, strict=True):
         for document, sentence, first, last in row.scored:
-            words = [token_id for token_id in row_ids[first:last] if token_id not in left_out]
-            yield (document, sentence), vocabulary.decode(words)
+            text_ids = [token_id for token_id in row_ids[first:last] if token_id not in skipped]
+            yield (document, sentence), vocabulary.decode(text_ids)
 
 
-def _in_paragraphs(index: int, document: ParallelDocument, said: dict[tuple[int, int], str]) -> list[list[str]]:
+def _in_paragraphs(
+    index: int, document: ParallelDocument, text_of_sentence: dict[tuple[int, int], str]
+) -> list[list[str]]:
     paragraphs, sentence = [], 0
     for paragraph in document.paragraphs:
-        numbers = range(sentence, sentence + len(paragraph))
-        paragraphs.append([said.get((index, number), "") for number in numbers])
+        sentence_indices = range(sentence, sentence + len(paragraph))
+        paragraphs.append([text_of_sentence.get((index, sentence_index), "") for sentence_index in sentence_indices])
         sentence += len(paragraph)
     return paragraphs

@@ -1,9 +1,9 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What attention modules do with what they were called with, looked at from outside.
+"""Recomputes what attention modules computed from their inputs, without changing the modules.
 
-Dimensions: B batch, H heads, Q queries, C queries at a time, K keys, N_l nodes of level l, t selected sentences, E head
-width, R queries whose walks are recorded, G pooling queries, S tokens.
+Dimensions: B batch, H heads, Q queries, C queries of a chunk, K keys, N_l nodes of level l, t selected sentences, E
+head width, R queries whose walks are recorded, G pooling queries, S tokens.
 """
 
 from collections.abc import Iterator, Sequence
@@ -26,12 +26,12 @@ from ..ops.numerics import full_precision
 from ..ops.sentence_tree import existing, search_tree
 from .attention_records import TreeRecord
 
-# Weights of one layer that are held at one time.
-WEIGHTS_AT_ONCE = 2**25
+# Maximum number of weights of one layer in memory at a time.
+WEIGHTS_PER_CHUNK = 2**25
 
 
 class Call(NamedTuple):
-    """What a module was last called with."""
+    """The arguments of a module's last call."""
 
     arguments: tuple[Any, ...]
     options: dict[str, Any]
@@ -42,7 +42,7 @@ Calls = dict[nn.Module, Call]
 
 @contextmanager
 def recorded_calls(network: nn.Module) -> Iterator[Calls]:
-    """The last call of every attention and sentence encoder of the network, while it lasts."""
+    """The last call of every attention module and sentence encoder of the network, within the context."""
     calls: Calls = {}
 
     def keep(module: nn.Module, arguments: tuple[Any, ...], options: dict[str, Any]) -> None:
@@ -60,7 +60,7 @@ def recorded_calls(network: nn.Module) -> Iterator[Calls]:
 
 @contextmanager
 def attention_implementation(model: PreTrainedModel, name: str) -> Iterator[None]:
-    """The model with another implementation of dense attention, while it lasts."""
+    """The model with another implementation of dense attention, within the context."""
     config: Any = model.config
     before = configured_attention(config)
     model.set_attn_implementation(name)
@@ -70,14 +70,14 @@ def attention_implementation(model: PreTrainedModel, name: str) -> Iterator[None
         model.set_attn_implementation(before)
 
 
-def pieces(start: int, stop: int, num_weights: int) -> list[slice]:
-    """Slices of [start, stop) in which at most `WEIGHTS_AT_ONCE` weights are made, of `num_weights` for one place."""
-    size = max(WEIGHTS_AT_ONCE // max(num_weights, 1), 1)
+def chunks(start: int, stop: int, num_weights: int) -> list[slice]:
+    """Slices of [start, stop) with at most `WEIGHTS_PER_CHUNK` weights each, given `num_weights` per position."""
+    size = max(WEIGHTS_PER_CHUNK // max(num_weights, 1), 1)
     return [slice(first, min(first + size, stop)) for first in range(start, stop, size)]
 
 
-def attend_some(module: Any, call: Call, queries: slice) -> tuple[Any, ...]:
-    """Weights [H, C, K], selected sentences and scores [H, C, t] (or None) of some queries of an encoder's module, by
+def attend_chunk(module: Any, call: Call, queries: slice) -> tuple[Any, ...]:
+    """Weights [H, C, K], selected sentences and scores [H, C, t] (or None) of some queries of an encoder module, from
     the module's own computation."""
     states = call.arguments[0]
     if isinstance(module, SentenceContextAttention):
@@ -86,7 +86,7 @@ def attend_some(module: Any, call: Call, queries: slice) -> tuple[Any, ...]:
         return weights[0], None, None
     output = module.forward(
         states[:, queries],
-        _plan_of_some(call.arguments[1], queries),
+        _plan_chunk(call.arguments[1], queries),
         key_value_states=states,
         sentence_keys=call.options["sentence_keys"],
         output_attentions=True,
@@ -95,7 +95,7 @@ def attend_some(module: Any, call: Call, queries: slice) -> tuple[Any, ...]:
     return output[1][0], selected, scores
 
 
-def _plan_of_some(plan: Any, queries: slice) -> Any:
+def _plan_chunk(plan: Any, queries: slice) -> Any:
     """The plan of an encoder's slot for some of its queries."""
     if isinstance(plan, SelectionPlan):
         own = plan.own_sentence_ids
@@ -105,7 +105,7 @@ def _plan_of_some(plan: Any, queries: slice) -> Any:
 
 
 def decoder_layers(output: Any) -> dict[str, list[tuple[Any, ...]]]:
-    """For each slot of the decoder what its layers gave: weights [H, C, K], selected sentences and scores [H, C, t]."""
+    """For each slot of the decoder the layers' weights [H, C, K], selected sentences and scores [H, C, t]."""
     slots = {}
     for slot, name in (("decoder", "decoder"), ("cross", "cross")):
         weights = getattr(output, f"{name}_attentions")
@@ -126,10 +126,10 @@ def walk_record(
     """The walks of one layer's queries, for L = 1.
 
     Args:
-        module: the attention.
-        call: what it was called with.
-        rows: places [R] of the queries in the call.
-        queries: their places [R] in the document.
+        module: the attention module.
+        call: its last call.
+        rows: positions [R] of the queries in the call.
+        queries: their positions [R] in the document.
         first: sentence of the document that is leaf 0.
     """
     keys: SentenceKeys = call.options["sentence_keys"]
@@ -143,7 +143,7 @@ def walk_record(
     assert summed is not None
     deciding = summed if module.config.tree_selection == "cumulative" else keys.levels
     kept = kept_by_level(query, deciding, keys.masks, module.config.selected_sentences(module.slot), own)
-    # Scored are the children of what was kept, and the root.
+    # The walk scores the root and the children of kept nodes.
     scored = [
         above.repeat_interleave(2, dim=-1)[..., : one.shape[-1]] for above, one in zip(kept[1:], kept, strict=False)
     ]
@@ -166,15 +166,15 @@ def kept_by_level(
 ) -> list[torch.Tensor]:
     """Which nodes the walk of each query keeps on each level, boolean [B, H, Q, N_l], leaves first.
 
-    What is kept on a level depends on the levels above it alone: it is what the model's search finds in the tree that
-    ends there.
+    The nodes kept on a level depend only on the levels above it, so they are those that the model's search finds in the
+    tree cut off at that level.
 
     Args:
         query: [B, H, Q, E].
-        keys: those whose product with the query decides [B, H, N_l, E].
+        keys: the keys of the nodes' relevance [B, H, N_l, E].
         masks: [B, N_l].
-        t: nodes kept on a level.
-        own: numbers of the own sentences [B, Q], from 1, 0 for none; or None.
+        t: maximum number of nodes kept on a level.
+        own: ids of the own sentences [B, Q], from 1, with 0 for none; or None.
     """
     kept = []
     for level, mask in enumerate(masks):
@@ -195,8 +195,8 @@ def pooling_weights(module: SentenceEncoder, call: Call) -> np.ndarray:
 
 
 def sentence_encoders(network: Any) -> dict[str, list[SentenceEncoder]]:
-    """The modules that encode sentences, for each slot that reads encodings: of the source for encoder and
-    cross-attention, of the target for the decoder's self-attention. Of modules that are shared there is one."""
+    """The modules that encode sentences, for each slot that attends to encodings: of the source for encoder and
+    cross-attention, of the target for the decoder's self-attention. Shared modules are listed once."""
     encoder, decoder = network.encoder, network.decoder
     found = {
         "encoder": [encoder.sentence_encoder]
@@ -207,18 +207,18 @@ def sentence_encoders(network: Any) -> dict[str, list[SentenceEncoder]]:
         if decoder.sentence_encoder
         else [layer.sentence_encoder for layer in decoder.layers],
     }
-    # The summaries of a convolution are not of sentences.
+    # Summaries of a convolution do not represent sentences.
     encoders = {slot: [one for one in modules if isinstance(one, SentenceEncoder)] for slot, modules in found.items()}
     return {slot: modules for slot, modules in encoders.items() if modules}
 
 
 def context_of(layer: Any) -> SentenceContextAttention | None:
-    """What of a layer reads all sentence encodings: a block or heads."""
+    """The part of a layer that attends to all sentence encodings: a block or heads."""
     return layer.context_attn if layer.context_attn is not None else layer.sentence_heads
 
 
 def merged(layers: Sequence[TreeRecord]) -> TreeRecord:
-    """The records of single layers as one."""
+    """The records of single layers merged into one."""
     relevance, cumulative, kept = (
         np.concatenate([getattr(one, name) for one in layers]) for name in ("relevance", "cumulative", "kept")
     )

@@ -1,8 +1,8 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Records what the tokens of any encoder-decoder read while it translates a document.
+"""Records the attention of any encoder-decoder while it translates a document.
 
-Dimensions: L layers, H heads, Q queries, C queries at a time, K keys, S source tokens, T target tokens, N sentences, t
+Dimensions: L layers, H heads, Q queries, C queries of a chunk, K keys, S source tokens, T target tokens, N sentences, t
 selected sentences.
 """
 
@@ -22,25 +22,25 @@ from .attention_calls import attention_implementation
 from .attention_records import SLOT_SIDES, SlotRecord, TokenRow, TreeRecord
 from .attention_windows import DocumentIds, Reading
 
-# The largest array of token weights [L, H, Q, K], and of walks down trees [L, H, R, nodes], that is recorded.
-LARGEST_RECORD = 2**25
-# A token of a tokenizer that spells in bytes what it has no piece for.
+# Size limit of recorded arrays of token weights [L, H, Q, K] and of walks down trees [L, H, R, nodes].
+MAX_RECORD_SIZE = 2**25
+# A byte token, as tokenizers with byte fallback write characters outside of their vocabulary.
 _BYTE = re.compile(r"<0x[0-9A-Fa-f]{2}>")
-# Where the outputs of Transformers have the weights of a slot.
+# Names of the slots' weights in the outputs of Transformers.
 WEIGHTS_OF_SLOTS = {"encoder": "encoder_attentions", "decoder": "decoder_attentions", "cross": "cross_attentions"}
 
 
 def can_be_recorded(*sizes: int) -> bool:
     """Whether an array of these sizes is small enough."""
-    return math.prod(map(int, sizes)) <= LARGEST_RECORD
+    return math.prod(map(int, sizes)) <= MAX_RECORD_SIZE
 
 
 class SlotArrays:
-    """The arrays of one slot while they fill up, one piece at a time.
+    """The arrays of one slot, filled chunk by chunk.
 
     Args:
         num_layers: L.
-        num_queries, num_keys: tokens of the document that read and that are read.
+        num_queries, num_keys: numbers of query and key tokens in the document.
         num_sentences: N.
     """
 
@@ -60,14 +60,14 @@ class SlotArrays:
         key_sentence_ids: torch.Tensor,
         first_sentence: int,
     ) -> None:
-        """Adds weights [H, C, K] of some queries to the means of their sentences, and, where there is room, to all.
+        """Adds weights [H, C, K] of some queries to the means of their sentences, and to the token weights if recorded.
 
         Args:
             layer: from 0.
             weights: [H, C, K].
-            queries, keys: their places in the document; no `keys` where they are encodings.
+            queries, keys: their positions in the document; no `keys` if the keys are sentence encodings.
             query_sentence_ids, key_sentence_ids: their sentences in the window, [C] and [K], from 0.
-            first_sentence: sentence of the document with which the window begins.
+            first_sentence: first sentence of the window in the document.
         """
         num_heads = weights.shape[0]
         weights = full_precision(weights)
@@ -89,7 +89,7 @@ class SlotArrays:
     def add_selected(
         self, layer: int, selected: torch.Tensor, scores: torch.Tensor, queries: slice, first_sentence: int
     ) -> None:
-        """Adds the selected sentences of the window [H, C, t] and their scores [H, C, t], in the order of the text."""
+        """Adds the selected sentences of the window [H, C, t] and their scores [H, C, t], in document order."""
         shape = (self.num_layers, selected.shape[0], self.num_queries, selected.shape[2])
         nothing = scores == -torch.inf
         order = selected.masked_fill(nothing, self.num_sentences).argsort(dim=-1)
@@ -110,9 +110,9 @@ class SlotArrays:
 
 
 class Collector:
-    """Runs a model over the windows of one document and puts together what its tokens read.
+    """Runs a model over the windows of one document and collects its attention.
 
-    Any encoder-decoder will do that gives attention weights as those of Transformers do.
+    It works with any encoder-decoder that returns attention weights as models of Transformers do.
 
     Args:
         model: in evaluation mode.
@@ -140,8 +140,8 @@ class Collector:
         return {name: self._slots[name].finish(self._trees(name)) for name in SLOT_SIDES if name in self._slots}
 
     @property
-    def slots_read(self) -> list[str]:
-        """The slots of which anything was recorded so far."""
+    def recorded_slots(self) -> list[str]:
+        """The slots that have recorded anything so far."""
         return list(self._slots)
 
     def poolings(self) -> dict[str, np.ndarray]:
@@ -163,7 +163,7 @@ class Collector:
             if any(layer is None for layer in weights):
                 continue
             ids = [self._sentence_ids(reading, side) for side in SLOT_SIDES[slot]]
-            queries = slice(self._places(reading, slot)[2], len(ids[0]))
+            queries = slice(self._positions(reading, slot)[2], len(ids[0]))
             layers = [(layer[0][:, queries], None, None) for layer in weights]
             if layers:
                 self._add(reading, slot, layers, queries, ids[0][queries], ids[1])
@@ -178,30 +178,30 @@ class Collector:
         return torch.tensor([source], device=self.model.device), torch.tensor([target], device=self.model.device)
 
     def _decoder_inputs(self, labels: torch.Tensor) -> torch.Tensor:
-        """What the decoder has before it when it writes the labels, both [1, T]."""
+        """The decoder's input for these labels, both [1, T]."""
         return torch.cat([labels.new_tensor([[self.config.decoder_start_token_id]]), labels[:, :-1]], dim=1)
 
     def _sentence_ids(self, reading: Reading, side: str) -> torch.Tensor:
-        """Sentences in the window of its tokens on a side, from 0."""
-        numbers = self.ids.sentence_ids(int(side != "source"), reading.window)
-        return torch.as_tensor(_before(numbers, 0) if side == "prefix" else numbers, device=self.model.device)
+        """The sentence in the window of each token on a side, from 0."""
+        sentence_ids = self.ids.sentence_ids(int(side != "source"), reading.window)
+        return torch.as_tensor(_before(sentence_ids, 0) if side == "prefix" else sentence_ids, device=self.model.device)
 
     def _sides(self) -> dict[str, TokenRow]:
         """The tokens of the document."""
         source, target = (self.ids.row(self.vocabulary, side) for side in (0, 1))
-        numbers = [self.ids.sentence_ids(side) for side in (0, 1)]
+        sentence_ids = [self.ids.sentence_ids(side) for side in (0, 1)]
         return {
-            "source": TokenRow(_tokens(self.vocabulary.source, source), numbers[0]),
-            "target": TokenRow(_tokens(self.vocabulary.target, target), numbers[1]),
+            "source": TokenRow(_tokens(self.vocabulary.source, source), sentence_ids[0]),
+            "target": TokenRow(_tokens(self.vocabulary.target, target), sentence_ids[1]),
             "prefix": TokenRow(
                 _tokens(self.vocabulary.target, [self.config.decoder_start_token_id, *target[:-1]]),
-                _before(numbers[1], 0),
+                _before(sentence_ids[1], 0),
             ),
         }
 
-    def _places(self, reading: Reading, slot: str) -> tuple[int, int, int]:
-        """Places in the document at which the window of queries and that of keys begin, and of the first query that is
-        recorded in the window."""
+    def _positions(self, reading: Reading, slot: str) -> tuple[int, int, int]:
+        """Positions in the document of the window's first query and first key, and of the first query that is recorded
+        in this window."""
         sides = [int(name != "source") for name in SLOT_SIDES[slot]]
         query_starts, key_starts = (self.ids.starts(side) for side in sides)
         query_start = query_starts[reading.window.start]
@@ -222,17 +222,17 @@ class Collector:
         query_ids: torch.Tensor,
         key_ids: torch.Tensor,
     ) -> None:
-        """Adds what each layer gave for some queries of the window: weights [H, C, K], and what it selected, or None.
+        """Adds the output of each layer for some queries of the window: weights [H, C, K], and its selection or None.
 
         Args:
             reading: the window.
             slot: name.
             layers: (weights, selected, scores) of each.
-            queries: their places in the window.
+            queries: their positions in the window.
             query_ids: sentences of the queries [C], from 0.
             key_ids: sentences of the keys [K], from 0.
         """
-        query_start, key_start, _ = self._places(reading, slot)
+        query_start, key_start, _ = self._positions(reading, slot)
         queries = slice(queries.start + query_start, queries.stop + query_start)
         is_context = slot.endswith("_context")
         keys = None if is_context else slice(key_start, key_start + len(key_ids))
@@ -249,23 +249,23 @@ def _tokens(tokenizer: PreTrainedTokenizerBase, row: list[int]) -> tuple[str, ..
 
 
 def characters_of_bytes(tokens: Sequence[str]) -> tuple[str, ...]:
-    """The tokens, but characters that are spelled in bytes (`<0xE4><0xBD><0xA0>`) stand in the place of the first of
-    them, and nothing in those of the others; bytes that are no text stay as they are."""
+    """The tokens with characters in place of their bytes: the first of several byte tokens (`<0xE4><0xBD><0xA0>`)
+    becomes the character, the others become empty. Bytes that do not form text are not changed."""
     texts = list(tokens)
-    for is_byte, run in groupby(range(len(tokens)), key=lambda place: _BYTE.fullmatch(tokens[place]) is not None):
-        places = list(run)
+    for is_byte, run in groupby(range(len(tokens)), key=lambda position: _BYTE.fullmatch(tokens[position]) is not None):
+        positions = list(run)
         try:
-            text = bytes(int(tokens[place][3:5], 16) for place in places).decode() if is_byte else ""
+            text = bytes(int(tokens[position][3:5], 16) for position in positions).decode() if is_byte else ""
         except UnicodeDecodeError:
             continue
         for character in text:
-            first, *others = [places.pop(0) for _ in character.encode()]
+            first, *others = [positions.pop(0) for _ in character.encode()]
             texts[first] = character
-            for place in others:
-                texts[place] = ""
+            for position in others:
+                texts[position] = ""
     return tuple(texts)
 
 
-def _before(numbers: np.ndarray, first: int) -> np.ndarray:
-    """The numbers one place later, behind another first one."""
-    return np.concatenate([[first], numbers[:-1]])
+def _before(sentence_ids: np.ndarray, first: int) -> np.ndarray:
+    """The ids shifted one position to the right, after `first`."""
+    return np.concatenate([[first], sentence_ids[:-1]])

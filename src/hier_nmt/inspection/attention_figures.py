@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""All ways to show a record, by name."""
+"""All ways to display a record, by name."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -13,13 +13,13 @@ from .tree_plots import find_token, plot_tree_walk
 
 
 class View(NamedTuple):
-    """What of a record is shown.
+    """The part of a record to display.
 
     Attributes:
         slot: a name in `SLOT_SIDES`.
-        layer, head: from 0; None is the mean, and of a tree the last layer and the first head.
-        sentences: those that read, from 0; None is all.
-        word: whose walk down the tree is shown; None is the first.
+        layer, head: from 0; None is the mean, and for a tree the last layer and the first head.
+        sentences: the sentences of the queries, from 0; None is all.
+        word: the word whose walk down the tree is shown; None is the first.
     """
 
     slot: str
@@ -65,7 +65,7 @@ KINDS: dict[str, Callable[[str | Path, AttentionRecord, View], None]] = {
 
 
 def default_slot(record: AttentionRecord, kind: str) -> str:
-    """The first slot that has what is shown: the cross-attention, if it has, or if none has."""
+    """The first slot that has the data for this kind: the cross-attention if it has it, or if no slot has."""
     suitable = {
         "selected": [name for name, slot in record.slots.items() if slot.selected is not None],
         "tree": [name for name, slot in record.slots.items() if slot.trees],
@@ -79,12 +79,12 @@ def draw(path: str | Path, record: AttentionRecord, kind: str, view: View) -> No
 
     Args:
         path: .html for a page; .png, .svg or another ending that matplotlib knows.
-        record: what was read.
+        record: the recorded attention.
         kind: a name in `KINDS`.
-        view: what of it is shown.
+        view: the part of the record to display.
 
     Raises:
         ImportError: matplotlib is not installed.
-        ValueError: what is asked for is not in the record, or an unknown ending.
+        ValueError: the record does not have the requested part, or an unknown ending.
     """
     KINDS[kind](path, record, view)

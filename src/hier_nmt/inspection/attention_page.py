@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A page for the browser that shows what each word reads: one file, which needs no network."""
+"""An interactive page that shows what each token attends to: one file, which works offline."""
 
 import base64
 import html
@@ -25,20 +25,20 @@ from .attention_records import (
 )
 from .labels import CONTINUATION, word_labels
 
-# Numbers of one array that a page holds. Of larger arrays it has the means over heads, then over layers.
-LARGEST_ARRAY = 2**22
+# Maximum size of one array in a page. Larger arrays are averaged over heads, then over layers.
+MAX_ARRAY_SIZE = 2**22
 _WHOLE = 2**16 - 1
 
 
 def write_attention_page(path: str | Path, record: AttentionRecord) -> None:
-    """Writes a page that shows what the words and sentences of a record read; at no time is there half a file.
+    """Writes a page that shows the attention of the tokens and sentences of a record, atomically.
 
-    Weights are kept to 1/65535. Where they are too many, the page has their means over the heads, or over heads and
-    layers, or weights between sentences alone.
+    Weights have a precision of 1/65535. If there are too many, the page has their means over heads, or over heads and
+    layers, or only weights between sentences.
 
     Args:
         path: of the page, .html.
-        record: what was read.
+        record: the recorded attention.
 
     Raises:
         ValueError: the path does not end in .html or .htm.
@@ -59,7 +59,7 @@ def page(record: AttentionRecord) -> str:
     """The text of the page."""
     template = resources.files(__package__).joinpath("attention_page.html").read_text(encoding="utf-8")
     content = json.dumps(page_data(record), ensure_ascii=False, separators=(",", ":"))
-    # Nothing in a script element may look like its end.
+    # The content must not contain the end tag of its script element.
     content = content.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
     before, between, after = template.replace("__TITLE__", html.escape(record.title)).partition("__DATA__")
     assert between
@@ -67,7 +67,7 @@ def page(record: AttentionRecord) -> str:
 
 
 def page_data(record: AttentionRecord) -> dict[str, Any]:
-    """What the page holds of a record, for JSON."""
+    """The record as JSON for the page."""
     return {
         "sides": {name: _side(side) for name, side in record.sides.items()},
         "slots": {name: _slot(name, slot) for name, slot in record.slots.items()},
@@ -89,19 +89,24 @@ def pack(values: np.ndarray, dtype: Any) -> dict[str, Any]:
 
 
 def _side(side: TokenRow) -> dict[str, Any]:
-    return {"words": list(_words(side)), "sentence_ids": side.sentence_ids.tolist()}
+    return {"tokens": list(_tokens(side)), "sentence_ids": side.sentence_ids.tolist()}
 
 
-def _words(side: TokenRow) -> Iterator[dict[str, Any]]:
-    """Each token as it stands in running text, and whether a space is before it, whether it closes a sentence and
-    whether it goes on with a word."""
+def _tokens(side: TokenRow) -> Iterator[dict[str, Any]]:
+    """For each token its text, whether a space precedes it, whether it closes a sentence, and whether it continues a
+    word."""
     has_marks = any(WORD_START in token for token in side.tokens)
     for token, label in zip(side.tokens, word_labels(side.tokens), strict=True):
         is_end = token in SENTENCE_MARKS
         text = token.removeprefix(WORD_START) if has_marks else token
         has_space = is_end or not has_marks or text != token
-        goes_on = label.startswith(CONTINUATION)
-        yield {"text": "\u2423" if token == WORD_START else text, "space": has_space, "end": is_end, "goes_on": goes_on}
+        continues_word = label.startswith(CONTINUATION)
+        yield {
+            "text": "\u2423" if token == WORD_START else text,
+            "space": has_space,
+            "end": is_end,
+            "continues_word": continues_word,
+        }
 
 
 def _slot(name: str, slot: SlotRecord) -> dict[str, Any]:
@@ -125,14 +130,14 @@ def _slot(name: str, slot: SlotRecord) -> dict[str, Any]:
 
 
 def _axes_of_means(arrays: list[np.ndarray | None]) -> tuple[int, ...] | None:
-    """Over which of layers and heads means must be taken, so that the arrays [L, H, ...] fit; None if they never do."""
+    """The axes (layers, heads) to average so that arrays [L, H, ...] fit; None if they never do."""
     for axes in ((), (1,), (0, 1)):
         sizes = [
             np.prod([size for axis, size in enumerate(array.shape) if axis not in axes])
             for array in arrays
             if array is not None
         ]
-        if max(sizes) <= LARGEST_ARRAY:
+        if max(sizes) <= MAX_ARRAY_SIZE:
             return axes
     return None
 

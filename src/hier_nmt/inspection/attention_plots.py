@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Figures of what a model read: between tokens, between sentences, which sentences were selected, what encodings hold.
+"""Figures of attention: between tokens, between sentences, selected sentences, and pooling into sentence encodings.
 
 Dimensions: L layers, H heads, Q queries, K keys, M sentences of the queries, N sentences of the keys, t selected
 sentences, G pooling queries.
@@ -17,25 +17,25 @@ from .attention_records import POOLING_SIDES, SLOT_SIDES, SLOT_TITLES, Attention
 from .figures import new_figure, save_figure
 from .labels import Lettering, display_width, word_labels
 
-# More tokens than this on one side, and the figure shows sentences instead.
-MOST_TOKENS = 160
-# More sentences than this, and only some are numbered.
-MOST_SENTENCES = 64
-# Up to so many sentences the shares are written into the map.
-FEW_SENTENCES = 14
-# Sentences whose words are shown by `plot_pooling` if none are named.
+# With more tokens than this on one side, the figure shows sentences instead.
+MAX_TOKENS = 160
+# With more sentences than this, only some are numbered.
+MAX_NUMBERED_SENTENCES = 64
+# Up to this many sentences the percentages are written into the map.
+MAX_ANNOTATED_SENTENCES = 14
+# Number of sentences that `plot_pooling` shows by default.
 SHOWN_POOLED = 24
 _LABEL_WIDTH, _SENTENCE_WIDTH, _LINE_WIDTH = 16, 30, 92
-# Inches of a map of few rows: what is written beside it needs them.
-_LEAST_HEIGHT = 2.0
-# Points of a large map of sentences, which is 7 inches wide.
-_MOST_POINTS = 1000
+# Minimum height of a map in inches, for the labels beside it.
+_MIN_HEIGHT = 2.0
+# Points per side of a large map of sentences, which is 7 inches wide.
+_MAX_POINTS = 1000
 _BOUNDARY = "tab:orange"
-# What the frames of selected sentences are, in the slots that select.
+# Meaning of the frames, in slots with selected sentences.
 _FRAMED = {
     "encoder": "selected sentences (framed: the own one)",
-    "decoder": "selected sentences (framed: the own one, which is always read)",
-    "cross": "selected sentences (framed: the one that is translated)",
+    "decoder": "selected sentences (framed: the own one, which is always selected)",
+    "cross": "selected sentences (framed: the one being translated)",
 }
 
 
@@ -47,33 +47,33 @@ def plot_token_map(
     head: int | None = None,
     sentences: Sequence[int] | None = None,
 ) -> None:
-    """Writes a map of which tokens (rows) read which (columns), with lines between sentences.
+    """Writes a map of the attention of tokens (rows) to tokens (columns), with lines between sentences.
 
-    With more than `MOST_TOKENS` tokens, or where only sentences were recorded, it is a map of sentences.
+    With more than `MAX_TOKENS` tokens, or if only sentences were recorded, it is a map of sentences.
 
     Args:
         path: .png, .svg or another ending that matplotlib knows.
-        record: what was read.
+        record: the recorded attention.
         slot: a name in `SLOT_SIDES`.
         layer, head: from 0; None is the mean.
-        sentences: those that read, from 0; None is all.
+        sentences: sentences of the queries, from 0; None is all.
 
     Raises:
         ImportError: matplotlib is not installed.
         ValueError: no such slot, layer, head or sentence, or an ending that matplotlib does not know.
     """
     weights = record.slot(slot).token_weights
-    rows = record.query_side(slot).places(sentences)
-    if weights is None or len(rows) > MOST_TOKENS:
+    rows = record.query_side(slot).token_indices(sentences)
+    if weights is None or len(rows) > MAX_TOKENS:
         plot_sentence_map(path, record, slot, layer, head, sentences)
         return
     shown = choose(weights, layer, head)[rows]
     columns = _read_tokens(shown, record.key_side(slot))
-    if len(columns) > MOST_TOKENS:
+    if len(columns) > MAX_TOKENS:
         plot_sentence_map(path, record, slot, layer, head, sentences)
         return
     shown = shown[:, columns]
-    figure = new_figure(max(1.6 + 0.155 * len(columns), 5.0), 2.5 + max(0.155 * len(rows), _LEAST_HEIGHT))
+    figure = new_figure(max(1.6 + 0.155 * len(columns), 5.0), 2.5 + max(0.155 * len(rows), _MIN_HEIGHT))
     axes = figure.subplots()
     image = axes.imshow(shown, cmap="Blues", vmin=0, vmax=_upper_limit(shown), aspect="auto", interpolation="nearest")
     _label_tokens(axes.yaxis, record.query_side(slot), rows)
@@ -81,7 +81,7 @@ def plot_token_map(
     axes.set_xlabel(_side_name(slot, 1), fontsize=8, labelpad=8)
     axes.set_ylabel(_side_name(slot, 0), fontsize=8)
     figure.suptitle(_title(record, slot, weights, layer, head), fontsize=9, family=_families(record.title))
-    _bar(figure, axes, image, "share of the attention of the token", extend="max")
+    _draw_colour_bar(figure, axes, image, "share of the attention of the token", extend="max")
     save_figure(figure, path)
 
 
@@ -93,7 +93,7 @@ def plot_sentence_map(
     head: int | None = None,
     sentences: Sequence[int] | None = None,
 ) -> None:
-    """Writes a map of which sentences (rows) read which (columns); arguments and errors as in `plot_token_map`."""
+    """Writes a map of the attention of sentences (rows) to sentences (columns); see `plot_token_map`."""
     weights = record.slot(slot).sentence_weights
     _draw_sentences(
         path,
@@ -114,35 +114,38 @@ def plot_selected_sentences(
     head: int | None = None,
     sentences: Sequence[int] | None = None,
 ) -> None:
-    """Writes a matrix of the sentences (columns) that each word (rows) selects; its own is framed.
+    """Writes a matrix of the sentences (columns) that each token (row) selects; its own is framed.
 
-    For one head of one layer the colour is the score of the sentence, else the share of heads that select it. With
-    more than `MOST_TOKENS` words the rows are sentences.
+    For one head of one layer the colour is the score of the sentence, otherwise the share of heads that select it. With
+    more than `MAX_TOKENS` tokens the rows are sentences.
 
     Args as in `plot_token_map`.
 
     Raises:
-        ImportError, ValueError: as there; or the slot selects no sentences.
+        ImportError, ValueError: see `plot_token_map`; also if the slot selects no sentences.
     """
     record_of_slot = record.slot(slot)
     if record_of_slot.selected is None or record_of_slot.scores is None:
         raise ValueError(f"slot {slot!r} selects no sentences")
     side = record.query_side(slot)
-    rows = side.places(sentences)
+    rows = side.token_indices(sentences)
     title = _title(record, slot, record_of_slot.selected, layer, head)
-    if len(rows) > MOST_TOKENS:
+    if len(rows) > MAX_TOKENS:
         shares = np.stack(
-            [_selection(record_of_slot, side.places([m]), layer, head)[0].mean(0) for m in _rows(side, sentences)]
+            [
+                _selection(record_of_slot, side.token_indices([m]), layer, head)[0].mean(0)
+                for m in _rows(side, sentences)
+            ]
         )
-        _draw_sentences(path, record, slot, shares, sentences, title, "share of words and heads that select it")
+        _draw_sentences(path, record, slot, shares, sentences, title, "share of tokens and heads that select it")
         return
     shares, scores = _selection(record_of_slot, rows, layer, head)
     is_single = layer is not None and head is not None
-    # What writes the first word of a sentence is the token that closes the sentence before.
+    # The token that closes a sentence predicts the first token of the next one.
     own = (record.key_side(slot) if slot == "decoder" else side).sentence_ids[rows]
     columns = _columns_of_selected(shares, np.union1d(own, side.sentence_ids[rows]))
     shown = (scores if is_single else np.where(shares > 0, shares, np.nan))[:, columns]
-    figure = new_figure(max(3.4 + 0.24 * len(columns), 5.0), 2.8 + max(0.155 * len(rows), _LEAST_HEIGHT))
+    figure = new_figure(max(3.4 + 0.24 * len(columns), 5.0), 2.8 + max(0.155 * len(rows), _MIN_HEIGHT))
     axes = figure.subplots()
     limits = {} if is_single else {"vmin": 0, "vmax": 1}
     image = axes.imshow(shown, cmap="viridis_r", aspect="auto", interpolation="nearest", **limits)
@@ -152,7 +155,7 @@ def plot_selected_sentences(
     axes.set_ylabel(_side_name(slot, 0), fontsize=8)
     figure.suptitle(f"{title}\n{_FRAMED[slot]}", fontsize=9, family=_families(record.title))
     label = "score of the sentence" if is_single else "share of heads that select it"
-    _bar(figure, axes, image, label)
+    _draw_colour_bar(figure, axes, image, label)
     save_figure(figure, path)
 
 
@@ -163,12 +166,12 @@ def plot_pooling(
     layer: int | None = None,
     sentences: Sequence[int] | None = None,
 ) -> None:
-    """Writes the words of sentences, shaded by their share in the encoding of their sentence (source2token weights).
+    """Writes the tokens of sentences, shaded by their weight in the encoding of their sentence (source2token weights).
 
     Args:
         path: .png, .svg or another ending that matplotlib knows.
-        record: what was read.
-        slot: whose encodings, a name in `POOLING_SIDES`.
+        record: the recorded attention.
+        slot: slot of the encodings, a name in `POOLING_SIDES`.
         layer: from 0; None is the mean.
         sentences: from 0; None is the first `SHOWN_POOLED`.
 
@@ -187,27 +190,27 @@ def plot_pooling(
     figure = new_figure(9.6, 1.0 + 0.25 * len(lines))
     axes = figure.subplots()
     axes.axis("off")
-    lettering = Lettering([text for _, words in lines for _, _, text in words], monospaced=True)
-    # Only for its colours: it lies outside of what is shown.
-    limit = _upper_limit(weights[[place for _, words in lines for place, _, _ in words]])
+    lettering = Lettering([text for _, tokens_of_line in lines for _, _, text in tokens_of_line], monospaced=True)
+    # Invisible, as it lies outside of the axes; only its colour scale is used.
+    limit = _upper_limit(weights[[position for _, tokens_of_line in lines for position, _, _ in tokens_of_line]])
     image = axes.imshow([[0.0]], cmap="Blues", vmin=0, vmax=limit, aspect="auto", extent=(-9, -8, -9, -8))
     axes.set(xlim=(-4, _LINE_WIDTH), ylim=(len(lines) - 0.4, -0.6))
-    for line, (number, words) in enumerate(lines):
+    for line, (number, tokens_of_line) in enumerate(lines):
         if number is not None:
             axes.text(-1, line, str(number + 1), ha="right", va="center", fontsize=7, color="tab:gray")
-        for place, start, text in words:
+        for position, start, text in tokens_of_line:
             _draw_word(
-                axes, start, line, lettering.label(text, _LABEL_WIDTH), weights[place] / limit, lettering.families
+                axes, start, line, lettering.label(text, _LABEL_WIDTH), weights[position] / limit, lettering.families
             )
     note = f", sentences 1 to {len(chosen)} of {side.num_sentences}" if len(chosen) < side.num_sentences else ""
     which = "mean of the layers" if layer is None else f"layer {layer + 1} of {record.poolings[slot].shape[0]}"
-    title = f"{record.title}: share of each word in the encoding of its sentence\n{SLOT_TITLES[slot]}, {which}{note}"
+    title = f"{record.title}: weight of each token in the encoding of its sentence\n{SLOT_TITLES[slot]}, {which}{note}"
     figure.suptitle(title, fontsize=9, family=_families(title))
-    _bar(figure, axes, image, "share of the word in the encoding of its sentence", extend="max")
+    _draw_colour_bar(figure, axes, image, "weight of the token in the encoding of its sentence", extend="max")
     save_figure(figure, path)
 
 
-# The maps of readers and what they read, which take the same arguments.
+# Attention maps, which all take the same arguments.
 MAPS: dict[str, Callable[..., None]] = {
     "tokens": plot_token_map,
     "sentences": plot_sentence_map,
@@ -224,7 +227,7 @@ def _draw_sentences(
     title: str,
     bar_label: str,
 ) -> None:
-    """Draws values [M, N] of pairs of sentences, or those of the rows of the chosen sentences alone."""
+    """Draws values [M, N] of pairs of sentences, or of the rows of the chosen sentences."""
     rows = _rows(record.query_side(slot), sentences)
     shown = values if len(values) == len(rows) else values[rows]
     columns = np.arange(values.shape[1])
@@ -232,32 +235,32 @@ def _draw_sentences(
         columns = np.flatnonzero(shown.any(0)) if shown.any() else columns
         shown = shown[:, columns]
     width, height = (_inches(number, max(shown.shape)) for number in (len(columns), len(rows)))
-    figure = new_figure(max(2.6 + width, 5.0), 3.2 + max(height, _LEAST_HEIGHT))
+    figure = new_figure(max(2.6 + width, 5.0), 3.2 + max(height, _MIN_HEIGHT))
     axes = figure.subplots()
-    # More sentences than the figure has points on a side would be left out by "nearest".
-    how = "nearest" if max(shown.shape) <= _MOST_POINTS else "antialiased"
+    # With more sentences than points per side, "nearest" would drop some.
+    how = "nearest" if max(shown.shape) <= _MAX_POINTS else "antialiased"
     image = axes.imshow(shown, cmap="Blues", vmin=0, vmax=_upper_limit(shown), aspect="auto", interpolation=how)
     _label_sentences(axes.yaxis, record.query_side(slot), rows)
     _label_sentences(axes.xaxis, record.key_side(slot), columns)
     axes.set_xlabel(_side_name(slot, 1, "sentences"), fontsize=8, labelpad=8)
     axes.set_ylabel(_side_name(slot, 0, "sentences"), fontsize=8)
-    if max(shown.shape) <= FEW_SENTENCES:
+    if max(shown.shape) <= MAX_ANNOTATED_SENTENCES:
         for (row, column), value in np.ndenumerate(shown):
             if value < 0.005:
                 continue
             colour = "white" if value > 0.6 * _upper_limit(shown) else "black"
             axes.text(column, row, f"{100 * value:.0f}", ha="center", va="center", fontsize=6, color=colour)
-        bar_label += " (numbers: %)"
+        bar_label += " (values: %)"
     figure.suptitle(title, fontsize=9, family=_families(title))
-    _bar(figure, axes, image, bar_label, extend="max")
+    _draw_colour_bar(figure, axes, image, bar_label, extend="max")
     save_figure(figure, path)
 
 
 def _selection(
     slot: SlotRecord, rows: np.ndarray, layer: int | None, head: int | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """For each of the rows and each sentence, the share of heads that select it, and the mean of their scores (nan
-    where none does), both [rows, N]."""
+    """For each row and sentence the share of heads that select the sentence, and their mean score (NaN if none does),
+    both [rows, N]."""
     assert slot.selected is not None
     assert slot.scores is not None
     num_sentences = slot.sentence_weights.shape[3]
@@ -271,85 +274,85 @@ def _selection(
 
 
 def _columns_of_selected(shares: np.ndarray, own: np.ndarray) -> np.ndarray:
-    """The sentences that are shown of shares [rows, N] of words in the sentences `own`: from the first to the last that
-    is selected or an own one; of too many, those alone that are selected."""
+    """The sentences to show for shares [rows, N] of tokens in the sentences `own`: from the first to the last that is
+    selected or an own one; if those are too many, only the selected ones."""
     selected = np.flatnonzero(shares.any(0))
     shown = np.union1d(selected, own)
     columns = np.arange(shown.min(), shown.max() + 1)
-    return columns if len(columns) <= MOST_SENTENCES else selected
+    return columns if len(columns) <= MAX_NUMBERED_SENTENCES else selected
 
 
 def _rows(side: TokenRow, sentences: Sequence[int] | None) -> np.ndarray:
-    """The chosen sentences, which must exist."""
-    side.places(sentences)
+    """The chosen sentences, after checking that they exist."""
+    side.token_indices(sentences)
     return np.arange(side.num_sentences) if sentences is None else np.array(sentences)
 
 
 def _read_tokens(weights: np.ndarray, side: TokenRow) -> np.ndarray:
-    """The tokens of the sentences of which anything is read in weights [rows, K]."""
+    """The tokens of all sentences that get any weight in weights [rows, K]."""
     read = np.unique(side.sentence_ids[weights.any(0)])
     return np.flatnonzero(np.isin(side.sentence_ids, read)) if len(read) else np.arange(weights.shape[1])
 
 
 def _inches(number: int, largest: int) -> float:
-    """Room for a number of sentences on one side of a map whose larger side has `largest`."""
-    if largest > MOST_SENTENCES:
+    """Inches for a number of sentences on one side of a map whose larger side has `largest`."""
+    if largest > MAX_NUMBERED_SENTENCES:
         return 7.0 * max(number / largest, 0.1)
-    return number * (0.34 if largest <= FEW_SENTENCES else max(0.16, 0.3 - 0.004 * largest))
+    return number * (0.34 if largest <= MAX_ANNOTATED_SENTENCES else max(0.16, 0.3 - 0.004 * largest))
 
 
 def _upper_limit(shown: np.ndarray) -> float:
-    """A share that few are above, so that one that outshines all does not hide the rest."""
+    """A high quantile of the shares, so that single large ones do not make the rest invisible."""
     positive = shown[shown > 0]
     return float(np.quantile(positive, 0.995)) if len(positive) else 1.0
 
 
-def _bar(figure: Any, axes: Any, image: Any, label: str, **options: Any) -> None:
-    """What the colours mean, under the figure."""
+def _draw_colour_bar(figure: Any, axes: Any, image: Any, label: str, **options: Any) -> None:
+    """Draws the colour scale below the figure."""
     width = min(1.0, 3.0 / figure.get_figwidth())
     bar = figure.colorbar(image, ax=axes, location="bottom", shrink=width, aspect=30, pad=0.02, **options)
     bar.set_label(label, fontsize=7)
     bar.ax.tick_params(labelsize=7)
 
 
-def _label_tokens(axis: Any, side: TokenRow, places: np.ndarray) -> None:
-    """Writes tokens along an axis, and draws lines between sentences with their numbers on the other side."""
-    words = word_labels([side.tokens[place] for place in places])
-    lettering = Lettering(words)
-    labels = [lettering.label(word, _LABEL_WIDTH) for word in words]
+def _label_tokens(axis: Any, side: TokenRow, token_indices: np.ndarray) -> None:
+    """Writes tokens along an axis, draws lines between sentences, and numbers them on the other side."""
+    labels = word_labels([side.tokens[position] for position in token_indices])
+    lettering = Lettering(labels)
+    labels = [lettering.label(word, _LABEL_WIDTH) for word in labels]
     is_x = axis.axis_name == "x"
     rotation = {"rotation": 90} if is_x else {}
-    axis.set_ticks(range(len(places)), labels, family=lettering.families, fontsize=6.5, **rotation)
+    axis.set_ticks(range(len(token_indices)), labels, family=lettering.families, fontsize=6.5, **rotation)
     axis.set_tick_params(length=2)
     if is_x:
         axis.tick_top()
         axis.set_label_position("top")
-    numbers = side.sentence_ids[places]
-    for place in np.flatnonzero(np.diff(numbers)) + 0.5:
-        (axis.axes.axvline if is_x else axis.axes.axhline)(place, color=_BOUNDARY, lw=0.9)
-    _number_sentences(axis, numbers)
+    sentence_ids = side.sentence_ids[token_indices]
+    for position in np.flatnonzero(np.diff(sentence_ids)) + 0.5:
+        (axis.axes.axvline if is_x else axis.axes.axhline)(position, color=_BOUNDARY, lw=0.9)
+    _number_sentences(axis, sentence_ids)
 
 
-def _number_sentences(axis: Any, numbers: np.ndarray) -> None:
-    """Writes the numbers of sentences beside their tokens, on the side that the labels leave free."""
+def _number_sentences(axis: Any, sentence_ids: np.ndarray) -> None:
+    """Writes sentence numbers beside the tokens, on the side without labels."""
     is_x = axis.axis_name == "x"
     other = axis.axes.secondary_xaxis("bottom") if is_x else axis.axes.secondary_yaxis("right")
-    middles = [float(np.flatnonzero(numbers == number).mean()) for number in np.unique(numbers)]
+    middles = [float(np.flatnonzero(sentence_ids == number).mean()) for number in np.unique(sentence_ids)]
     ticks = {"fontsize": 7, "color": _BOUNDARY}
     other_axis = other.xaxis if is_x else other.yaxis
-    other_axis.set_ticks(middles, [str(number + 1) for number in np.unique(numbers)], **ticks)
+    other_axis.set_ticks(middles, [str(number + 1) for number in np.unique(sentence_ids)], **ticks)
     other_axis.set_tick_params(length=0)
 
 
 def _label_sentences(axis: Any, side: TokenRow, sentences: np.ndarray) -> None:
-    """Writes the beginnings of sentences along an axis, or, of many, numbers alone."""
-    if len(sentences) > MOST_SENTENCES:
+    """Writes the first words of sentences along an axis, or only numbers if there are many."""
+    if len(sentences) > MAX_NUMBERED_SENTENCES:
         # Round numbers, about a dozen.
         step = next(
             base * 10**power for power in count() for base in (1, 2, 5) if 12 * base * 10**power > len(sentences)
         )
-        ticks = [place for place, number in enumerate(sentences) if (number + 1) % step == 0 or place == 0]
-        axis.set_ticks(ticks, [str(sentences[place] + 1) for place in ticks], fontsize=7)
+        ticks = [position for position, number in enumerate(sentences) if (number + 1) % step == 0 or position == 0]
+        axis.set_ticks(ticks, [str(sentences[position] + 1) for position in ticks], fontsize=7)
         return
     texts = [side.sentence(sentence) for sentence in sentences]
     lettering = Lettering(texts)
@@ -363,28 +366,28 @@ def _label_sentences(axis: Any, side: TokenRow, sentences: np.ndarray) -> None:
 
 
 def _frame_own_sentences(axes: Any, row_sentences: np.ndarray, columns: np.ndarray) -> None:
-    """Frames where a row selects the sentence it is in, or, in cross-attention, the one it translates."""
+    """Frames where a row selects its own sentence, or in cross-attention the sentence it translates."""
     for sentence in np.unique(row_sentences):
-        rows, places = np.flatnonzero(row_sentences == sentence), np.flatnonzero(columns == sentence)
-        for place in places:
-            left, right, top, bottom = place - 0.5, place + 0.5, rows[0] - 0.5, rows[-1] + 0.5
+        rows, token_indices = np.flatnonzero(row_sentences == sentence), np.flatnonzero(columns == sentence)
+        for position in token_indices:
+            left, right, top, bottom = position - 0.5, position + 0.5, rows[0] - 0.5, rows[-1] + 0.5
             axes.plot([left, right, right, left, left], [top, top, bottom, bottom, top], color=_BOUNDARY, lw=1.2)
 
 
 def _wrapped_lines(side: TokenRow, sentences: np.ndarray) -> list[tuple[int | None, list[tuple[int, float, str]]]]:
-    """The lines of a page: the number of the sentence that begins there, if one does, and (token, where it starts in
-    the line, its label)."""
+    """The lines of a page: the number of the sentence that starts there, or None, and (token index, start in the line,
+    label)."""
     labels = word_labels(side.tokens)
     lines: list[tuple[int | None, list[tuple[int, float, str]]]] = []
     for sentence in sentences:
         lines.append((int(sentence), []))
         start = 0.0
-        for place in side.places([sentence]):
-            width = min(display_width(labels[place]), _LABEL_WIDTH) + 1.0
+        for position in side.token_indices([sentence]):
+            width = min(display_width(labels[position]), _LABEL_WIDTH) + 1.0
             if start + width > _LINE_WIDTH:
                 lines.append((None, []))
                 start = 0.0
-            lines[-1][1].append((int(place), start, labels[place]))
+            lines[-1][1].append((int(position), start, labels[position]))
             start += width
     return lines
 
@@ -400,14 +403,14 @@ def _draw_word(axes: Any, start: float, line: int, label: str, weight: float, fa
 def _side_name(slot: str, side: int, unit: str = "tokens") -> str:
     names = {
         "source": f"source {unit}",
-        "target": f"target {unit}, as they are written",
+        "target": f"target {unit}",
         "prefix": f"target {unit} before them",
     }
     return names[SLOT_SIDES[slot][side]]
 
 
 def _title(record: AttentionRecord, slot: str, values: np.ndarray, layer: int | None, head: int | None) -> str:
-    """What the figure shows, in words; choosing what is not there is left to `choose`."""
+    """The title of a figure; `choose` checks whether layer and head exist."""
     num_layers, num_heads = values.shape[:2]
     which = [
         f"mean of {number} {name}s" if index is None and number > 1 else f"{name} {(index or 0) + 1} of {number}"

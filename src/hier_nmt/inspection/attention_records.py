@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What a model read while it translated a document: arrays and labels, which plots draw and files keep.
+"""Records of a model's attention during translation: arrays and labels, for plots and files.
 
 Dimensions: L layers, H heads, Q queries, K keys, M sentences of the queries, N sentences of the keys, t selected
 sentences, R queries whose walks down the tree are recorded, G pooling queries.
@@ -14,13 +14,13 @@ from pathlib import Path
 
 import numpy as np
 
-# What tokenizers begin words with.
+# Mark at the start of words in many tokenizers.
 WORD_START = "\u2581"
-# Tokens that are no text: what closes sentences, and what stands before the first word.
+# Tokens that are not text: those that close sentences, and the one before the first word.
 SENTENCE_MARKS = ("<s>", "</s>", "<sep>", "<par>")
 FILE_FORMAT = "hier_nmt attention 1"
-# Whose tokens read, and whose are read. `target` is what is written, `prefix` what the decoder has before it: the same
-# tokens, one place later.
+# Sides of queries and keys. `target` are the predicted tokens, `prefix` the decoder's inputs: the same tokens, shifted
+# by one position.
 SLOT_SIDES = {
     "cross": ("target", "source"),
     "encoder": ("source", "source"),
@@ -32,10 +32,10 @@ SLOT_TITLES = {
     "cross": "cross-attention",
     "encoder": "self-attention of the encoder",
     "decoder": "self-attention of the decoder",
-    "encoder_context": "sentence encodings read by the encoder",
-    "decoder_context": "sentence encodings read by the decoder",
+    "encoder_context": "attention to sentence encodings in the encoder",
+    "decoder_context": "attention to sentence encodings in the decoder",
 }
-# Of the sentences of which side the poolings of a slot are encodings.
+# The side whose sentences the encodings of a slot represent.
 POOLING_SIDES = {"encoder": "source", "cross": "source", "decoder": "prefix"}
 
 
@@ -44,7 +44,7 @@ class TokenRow:
     """The tokens of a document in one language.
 
     Attributes:
-        tokens: as the tokenizer writes them.
+        tokens: as the tokenizer represents them.
         sentence_ids: sentence of each token, from 0.
     """
 
@@ -62,13 +62,13 @@ class TokenRow:
 
     def sentence(self, index: int) -> str:
         """The text of a sentence, without the tokens that close it or start the document."""
-        places = np.flatnonzero(self.sentence_ids == index)
-        words = [self.tokens[place] for place in places if self.tokens[place] not in SENTENCE_MARKS]
+        token_indices = np.flatnonzero(self.sentence_ids == index)
+        kept_tokens = [self.tokens[at] for at in token_indices if self.tokens[at] not in SENTENCE_MARKS]
         has_marks = any(WORD_START in token for token in self.tokens)
-        return ("" if has_marks else " ").join(words).replace(WORD_START, " ").strip()
+        return ("" if has_marks else " ").join(kept_tokens).replace(WORD_START, " ").strip()
 
-    def places(self, sentences: Sequence[int] | None) -> np.ndarray:
-        """Indices of the tokens of these sentences; None means of all.
+    def token_indices(self, sentences: Sequence[int] | None) -> np.ndarray:
+        """Indices of the tokens of these sentences; None means all.
 
         Raises:
             ValueError: a sentence that does not exist.
@@ -77,23 +77,23 @@ class TokenRow:
             return np.arange(len(self.tokens))
         for index in sentences:
             if not 0 <= index < self.num_sentences:
-                raise ValueError(f"there is no sentence {index + 1}; the document has {self.num_sentences}")
+                raise ValueError(f"no sentence {index + 1}: the document has {self.num_sentences}")
         return np.flatnonzero(np.isin(self.sentence_ids, list(sentences)))
 
 
 @dataclass(frozen=True)
 class TreeRecord:
-    """How queries walked down the binary tree over the sentences of one window (Trankova et al. 2024, section 3.3).
+    """The walks of queries down the binary tree over the sentences of one window (Trankova et al. 2024, section 3.3).
 
-    The nodes of all levels stand in one row, leaves first, root last.
+    The nodes of all levels form one axis, leaves first, root last.
 
     Attributes:
         first_sentence: sentence of the document that is leaf 0.
         level_sizes: number of nodes on each level, leaves first.
         queries: indices [R] of the tokens among all queries of the slot.
-        relevance: of each node [L, H, R, nodes]; nan where the walk did not come by.
-        cumulative: the sums of relevance from the root to the node, likewise.
-        kept: boolean, likewise: whether the walk went on from the node, or read it, if it is a leaf.
+        relevance: relevance of each node [L, H, R, nodes]; NaN if the walk did not reach it.
+        cumulative: sums of relevance from the root to the node, of the same shape.
+        kept: boolean, of the same shape: whether the walk continued from the node or, for a leaf, selected it.
     """
 
     first_sentence: int
@@ -106,16 +106,16 @@ class TreeRecord:
 
 @dataclass(frozen=True)
 class SlotRecord:
-    """What the tokens of one attention slot read.
+    """The recorded attention of one attention slot.
 
     Attributes:
-        sentence_weights: share of the attention of each sentence that goes to each sentence [L, H, M, N], the mean over
+        sentence_weights: share of the attention of each sentence that goes to each sentence [L, H, M, N], averaged over
             its tokens.
-        token_weights: attention weights [L, H, Q, K]; None in documents too long for it, and where encodings are read.
-        selected: sentences whose tokens each token reads [L, H, Q, t], in the order of the text, behind them -1 where
-            there are fewer; None in slots that select none.
-        scores: relevance of those sentences, likewise.
-        trees: walks down the trees, one record for each window.
+        token_weights: attention weights [L, H, Q, K]; None for documents that are too long, and for sentence encodings.
+        selected: sentences that each token selects [L, H, Q, t], in document order, filled up with -1; None in slots
+            without selection.
+        scores: relevance of those sentences, of the same shape.
+        trees: walks down the trees, one record per window.
     """
 
     sentence_weights: np.ndarray
@@ -127,10 +127,10 @@ class SlotRecord:
 
 @dataclass(frozen=True)
 class AttentionRecord:
-    """What a model read while it translated a document.
+    """The attention of a model while it translated a document.
 
     Attributes:
-        title: what the plots are headed with.
+        title: heading of the plots.
         sides: the tokens, for `source`, `target` and `prefix`.
         slots: by name, see `SLOT_SIDES`.
         poolings: by slot, the source2token weights of the tokens in the encodings of their sentences [L, G, tokens].
@@ -142,47 +142,47 @@ class AttentionRecord:
     poolings: Mapping[str, np.ndarray] = field(default_factory=dict)
 
     def slot(self, name: str) -> SlotRecord:
-        """The slot of this name.
+        """The slot with that name.
 
         Raises:
-            ValueError: there is none.
+            ValueError: it was not recorded.
         """
         if name not in self.slots:
             raise ValueError(f"slot {name!r} was not recorded; recorded are {', '.join(self.slots) or 'none'}")
         return self.slots[name]
 
     def query_side(self, slot: str) -> TokenRow:
-        """The tokens that read in a slot."""
+        """The tokens of the queries of a slot."""
         return self.sides[SLOT_SIDES[slot][0]]
 
     def key_side(self, slot: str) -> TokenRow:
-        """The tokens that are read in a slot."""
+        """The tokens of the keys of a slot."""
         return self.sides[SLOT_SIDES[slot][1]]
 
 
 def choose(values: np.ndarray, layer: int | None, head: int | None) -> np.ndarray:
-    """Of values [L, H, ...] those of one layer and head, each the mean over all where it is None.
+    """Values [L, H, ...] of one layer and head, averaged over layers or heads where the index is None.
 
     Args:
         values: [L, H, ...].
         layer, head: from 0.
 
     Raises:
-        ValueError: there is no such layer or head.
+        ValueError: no such layer or head.
     """
-    for name, index, number in (("layer", layer, values.shape[0]), ("head", head, values.shape[1])):
-        if index is not None and not 0 <= index < number:
-            raise ValueError(f"there is no {name} {index + 1}; the slot has {number}")
+    for name, index, size in (("layer", layer, values.shape[0]), ("head", head, values.shape[1])):
+        if index is not None and not 0 <= index < size:
+            raise ValueError(f"no {name} {index + 1}: the slot has {size}")
     values = values.mean(0) if layer is None else values[layer]
     return values.mean(0) if head is None else values[head]
 
 
 def save_record(path: str | Path, record: AttentionRecord) -> None:
-    """Writes a record as .npz, its labels as JSON in it; at no time is there half a file."""
+    """Writes a record as .npz, with its labels as JSON inside; atomically."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{os.getpid()}.{path.name}.npz")
-    arrays, labels = _taken_apart(record)
+    arrays, labels = _to_arrays(record)
     try:
         np.savez_compressed(temporary, allow_pickle=False, labels=np.array(json.dumps(labels)), **arrays)
         os.replace(temporary, path)
@@ -191,7 +191,7 @@ def save_record(path: str | Path, record: AttentionRecord) -> None:
 
 
 def load_record(path: str | Path) -> AttentionRecord:
-    """The record in a file that `save_record` wrote.
+    """The record in a file of `save_record`.
 
     Raises:
         ValueError: the file is something else.
@@ -203,11 +203,11 @@ def load_record(path: str | Path) -> AttentionRecord:
         if labels["format"] != FILE_FORMAT:
             raise ValueError(f"its format is {labels['format']!r}")
     except (ValueError, KeyError, EOFError, TypeError, AttributeError) as error:
-        raise ValueError(f"{path} is no attention record ({error})") from None
-    return _put_together(arrays, labels)
+        raise ValueError(f"{path} is not an attention record ({error})") from None
+    return _from_arrays(arrays, labels)
 
 
-def _taken_apart(record: AttentionRecord) -> tuple[dict[str, np.ndarray], dict]:
+def _to_arrays(record: AttentionRecord) -> tuple[dict[str, np.ndarray], dict]:
     """The arrays by name, and the rest."""
     arrays = {f"sides/{name}": side.sentence_ids for name, side in record.sides.items()}
     arrays |= {f"poolings/{name}": weights for name, weights in record.poolings.items()}
@@ -224,8 +224,8 @@ def _taken_apart(record: AttentionRecord) -> tuple[dict[str, np.ndarray], dict]:
     return arrays, {"format": FILE_FORMAT, "title": record.title, "tokens": tokens, "trees": trees}
 
 
-def _put_together(arrays: dict[str, np.ndarray], labels: dict) -> AttentionRecord:
-    """What `_taken_apart` took apart."""
+def _from_arrays(arrays: dict[str, np.ndarray], labels: dict) -> AttentionRecord:
+    """The inverse of `_to_arrays`."""
     slots = {}
     for name, trees in labels["trees"].items():
         parts = {part: arrays.get(f"slots/{name}/{part}") for part in ("token_weights", "selected", "scores")}

@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The windows in which a model reads a document and its translation."""
+"""The windows in which a model processes a document and its translation."""
 
 from collections.abc import Sequence
 from itertools import chain
@@ -13,7 +13,7 @@ from ..translation.translation_vocabulary import TranslationVocabulary
 
 
 class Reading(NamedTuple):
-    """A window, and the first of its sentences whose tokens are recorded while they read it."""
+    """A window, and the first of its sentences that is recorded in it."""
 
     window: Window
     first: int
@@ -23,9 +23,9 @@ class DocumentIds(NamedTuple):
     """The token ids of the sentences of a document: `sides[0]` of the source, `sides[1]` of the target.
 
     Attributes:
-        sides: as `TranslationVocabulary.encode` gives them.
+        sides: ids from `TranslationVocabulary.encode`.
         ends_paragraph: whether each sentence is the last of its paragraph.
-        are_closed: whether the ids of a sentence have the token that closes it.
+        are_closed: whether the ids of a sentence include the token that closes it.
     """
 
     sides: tuple[list[list[int]], list[list[int]]]
@@ -33,21 +33,21 @@ class DocumentIds(NamedTuple):
     are_closed: bool
 
     def lengths(self, side: int) -> list[int]:
-        """Tokens of each sentence, the one that closes it counted."""
+        """Number of tokens of each sentence, including the one that closes it."""
         return [len(ids) + (not self.are_closed) for ids in self.sides[side]]
 
     def starts(self, side: int) -> list[int]:
-        """Place of the first token of each sentence, and behind the last the number of tokens."""
+        """Position of the first token of each sentence, then the number of tokens."""
         return [0, *np.cumsum(self.lengths(side)).tolist()]
 
     def sentence_ids(self, side: int, window: Window | None = None) -> np.ndarray:
-        """Sentence of each token of a window, or of the document, from 0."""
+        """The sentence of each token of a window, or of the document, from 0."""
         lengths = self.lengths(side)
         lengths = lengths if window is None else lengths[window.start : window.stop]
         return np.repeat(np.arange(len(lengths)), lengths)
 
     def row(self, vocabulary: TranslationVocabulary, side: int, window: Window | None = None) -> list[int]:
-        """The token ids of a window, or of the document; of closed sentences a window has one."""
+        """The token ids of a window, or of the document; a window of closed sentences has one sentence."""
         some = slice(0, None) if window is None else slice(window.start, window.stop)
         if self.are_closed:
             return list(chain.from_iterable(self.sides[side][some]))
@@ -55,15 +55,15 @@ class DocumentIds(NamedTuple):
 
 
 def readings(ids: DocumentIds, config: Any, window_sentences: int) -> list[Reading]:
-    """The windows in which a document is read.
+    """The windows in which a document is processed.
 
     Args:
         ids: the document.
-        config: of the model.
-        window_sentences: K; 0 is the whole document, in blocks that the model can hold.
+        config: the configuration of the model.
+        window_sentences: K; 0 is the whole document, in blocks that fit the model's limits.
 
     Raises:
-        ValueError: a sentence that is too long for the model, or windows that its tokenizers cannot make.
+        ValueError: a sentence that is too long for the model, or windows that its tokenizers cannot form.
     """
     if ids.are_closed and window_sentences != 1:
         raise ValueError(
@@ -73,7 +73,9 @@ def readings(ids: DocumentIds, config: Any, window_sentences: int) -> list[Readi
     limits = [getattr(config, f"max_{name}_tokens", None) for name in ("source", "target")]
     for side, name, limit in zip(lengths, ("source", "target"), limits, strict=True):
         if limit is not None and max(side) > limit:
-            raise ValueError(f"{name} sentence {side.index(max(side)) + 1} has {max(side)} tokens, the model {limit}")
+            raise ValueError(
+                f"{name} sentence {side.index(max(side)) + 1} has {max(side)} tokens, but the model's limit is {limit}"
+            )
     if window_sentences == 0:
         blocks = document_blocks(lengths[0], limits[0], lengths[1], limits[1])
         return [Reading(block, block.start) for block in blocks]

@@ -18,23 +18,23 @@ def plot_corpus(
     usual_ratio: float,
     outlier_factor: float,
 ) -> None:
-    """Writes a page with four plots: documents by sentences, sentences by words, target over source characters, and
-    the ratio of characters with the limits beyond which a pair is an outlier.
+    """Writes a page with four plots: sentences per document, words per sentence, target against source characters, and
+    the ratio of characters with the limits of outliers.
 
     Args:
         path: .pdf, .png or another ending that matplotlib knows.
         title: of the page.
-        sentences_of_documents: one number for each document.
-        words, characters: of each sentence, (source, target).
-        usual_ratio: target characters for each source character.
-        outlier_factor: how many times more or fewer make an outlier.
+        sentences_of_documents: number of sentences of each document.
+        words, characters: numbers per sentence, (source, target).
+        usual_ratio: target characters per source character.
+        outlier_factor: factor from which a ratio is an outlier.
 
     Raises:
         ImportError: matplotlib is not installed.
         ValueError: an empty corpus, or an ending that matplotlib does not know.
     """
     if not len(sentences_of_documents):
-        raise ValueError("there is nothing to plot: the corpus is empty")
+        raise ValueError("nothing to plot: the corpus is empty")
     figure = new_figure(11, 8)
     figure.suptitle(title)
     (documents, sentences), (pairs, ratios) = figure.subplots(2, 2)
@@ -59,6 +59,6 @@ def plot_corpus(
 
 
 def _bins(values: np.ndarray) -> np.ndarray:
-    """At most 60 bins of equal width, whose borders are between whole numbers."""
+    """At most 60 bins of equal width, with borders between integers."""
     step = max(1, -(-int(values.max()) // 59))
     return np.arange(0, values.max() + 2 * step, step) - 0.5

@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Figures of matplotlib, made and written."""
+"""Creating and saving figures of matplotlib."""
 
 import os
 from pathlib import Path
@@ -13,21 +13,21 @@ except ImportError:
 
 
 def new_figure(width: float, height: float) -> Any:
-    """An empty figure, its size in inches; ImportError if matplotlib is not installed."""
+    """An empty figure of a size in inches; ImportError if matplotlib is not installed."""
     if Figure is None:
         raise ImportError("plots need matplotlib: pip install 'hier_nmt[plot]'")
     return Figure(figsize=(width, height), layout="constrained")
 
 
 def check_figure_name(path: str | Path) -> None:
-    """Raises ImportError if matplotlib is not installed, ValueError if it writes no files with such an ending."""
+    """Raises ImportError if matplotlib is not installed, ValueError if it does not support the ending."""
     endings = new_figure(1, 1).canvas.get_supported_filetypes()
     if Path(path).suffix[1:].lower() not in endings:
-        raise ValueError(f"{path} has none of the endings of a figure: {', '.join(sorted(endings))}")
+        raise ValueError(f"{path} does not have an ending of a figure: {', '.join(sorted(endings))}")
 
 
 def save_figure(figure: Any, path: str | Path) -> None:
-    """Writes the figure, which at no time is there half; ValueError for an ending that matplotlib does not know."""
+    """Writes the figure atomically; ValueError for an ending that matplotlib does not know."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{os.getpid()}.{path.name}")

@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Words as labels of a plot: short, and in letters that a font of this machine has."""
+"""Tokens as labels of a plot: short, and with characters that an installed font has."""
 
 import logging
 import unicodedata
@@ -19,20 +19,20 @@ except ImportError:
 
 logger = logging.getLogger(__name__)
 
-# Put before a piece that goes on with a word, in languages that write spaces.
+# Prefix of a piece that continues a word, in languages that write spaces.
 CONTINUATION = "\u00b7"
-# The label of a mark of a word's start that is a token by itself.
+# Label of a word-start mark that is a token by itself.
 _ALONE = "\u2423"
 _FIRST_FAMILIES = ("DejaVu Sans", "DejaVu Sans Mono")
 
 
 def display_width(text: str) -> int:
-    """How many places the text takes, where a Chinese character takes two and a combining mark none."""
+    """Display width of a text: a Chinese character counts 2, a combining mark 0."""
     return sum(_width(character) for character in text)
 
 
 def shorten(text: str, width: int) -> str:
-    """The text, or as much of its beginning as leaves room for "…" in `width` places."""
+    """The text, or as much of its start as fits into `width` with "…" appended."""
     if display_width(text) <= width:
         return text
     places = 0
@@ -44,35 +44,35 @@ def shorten(text: str, width: int) -> str:
 
 
 def word_labels(tokens: Sequence[str]) -> list[str]:
-    """The tokens as a reader knows them: pieces inside of a word begin with a dot, line ends and the like are named.
+    """Readable tokens: pieces inside a word start with a dot; line ends and similar characters are named.
 
     Args:
-        tokens: as the tokenizer writes them; where it marks the starts of words, the mark is left out.
+        tokens: as the tokenizer represents them; marks of word starts are removed.
     """
     has_marks = any(WORD_START in token for token in tokens)
     return [_word_label(token, has_marks) for token in tokens]
 
 
 def whole_words(labels: Sequence[str]) -> list[str]:
-    """For each of the labels that `word_labels` gave, the word that it is a piece of."""
+    """For each of the labels from `word_labels` the word that it is a piece of."""
     words: list[str] = []
-    numbers = []
+    word_indices = []
     for label in labels:
-        goes_on = label.startswith(CONTINUATION) and words and words[-1] not in SENTENCE_MARKS
-        if goes_on:
+        continues_word = label.startswith(CONTINUATION) and words and words[-1] not in SENTENCE_MARKS
+        if continues_word:
             words[-1] = words[-1].removeprefix(_ALONE) + label.removeprefix(CONTINUATION)
         else:
             words.append(label)
-        numbers.append(len(words) - 1)
-    return [words[number] for number in numbers]
+        word_indices.append(len(words) - 1)
+    return [words[index] for index in word_indices]
 
 
 class Lettering:
     """Fonts for some texts.
 
     Args:
-        texts: everything that will be written.
-        monospaced: begin with letters of equal width.
+        texts: all texts to display.
+        monospaced: prefer fonts with letters of equal width.
 
     Attributes:
         families: for matplotlib's `family`.
@@ -92,7 +92,7 @@ class Lettering:
             _warn_once()
 
     def label(self, text: str, width: int) -> str:
-        """The text in at most about `width` places; characters that no font has are written as \\uXXXX."""
+        """The text in a display width of about `width`; characters that no font has become \\uXXXX."""
         if not self._missing & set(text):
             return shorten(text, width)
         label = ""
@@ -105,18 +105,18 @@ class Lettering:
 
 
 def add_font(path: str | Path) -> None:
-    """Lets plots use a font file that is not installed.
+    """Makes plots use a font file that is not installed.
 
     Raises:
         ImportError: matplotlib is not installed.
-        ValueError: the file is no font, or is not there.
+        ValueError: the file does not exist, or is not a font.
     """
     if font_manager is None:
         raise ImportError("plots need matplotlib: pip install 'hier_nmt[plot]'")
     try:
         font_manager.fontManager.addfont(path)
     except (OSError, RuntimeError) as error:
-        raise ValueError(f"{path} is no font ({error})") from None
+        raise ValueError(f"{path} is not a font ({error})") from None
     _fonts.cache_clear()
 
 
@@ -134,7 +134,7 @@ def _word_label(token: str, has_marks: bool) -> str:
 
 @lru_cache(maxsize=512)
 def _characters(path: str) -> frozenset[str]:
-    """What a font file can write."""
+    """The characters of a font file."""
     try:
         return frozenset(map(chr, FT2Font(path).get_charmap()))
     except (OSError, RuntimeError):
@@ -143,7 +143,7 @@ def _characters(path: str) -> frozenset[str]:
 
 @lru_cache(maxsize=1)
 def _fonts() -> list[tuple[str, frozenset[str]]]:
-    """The upright fonts of this machine and what they write: sans serif first, those with most characters first."""
+    """The upright fonts of this machine and their characters: sans serif first, then by number of characters."""
     paths: dict[str, str] = {}
     entries: list[Any] = font_manager.fontManager.ttflist if font_manager is not None else []
     for entry in entries:

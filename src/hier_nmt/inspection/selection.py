@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a model with conditional attention looks at the sentences that decide its translations.
+"""Measures whether a model with conditional attention selects the sentences that decide its translations.
 
 Dimensions: H heads, S source tokens, t selected sentences.
 """
@@ -19,16 +19,16 @@ from ..data.text_files import read_text
 from ..ops.document_structure import sentence_ids_from_tokens
 from ..translation.translation_vocabulary import TranslationVocabulary
 
-# Sentences before the ambiguous one that are told apart in `SelectionReport.offsets`.
-LARGEST_OFFSET = 15
+# Largest distance of a sentence before the ambiguous one that `SelectionReport.offsets` counts separately.
+MAX_OFFSET = 15
 
 
 class AmbiguousSentence(NamedTuple):
-    """A sentence whose translation another one decides.
+    """A sentence whose translation another sentence decides.
 
     Attributes:
-        sentence, decided_by: numbers of both, from 0.
-        wrong_translation: what it would be, had another thing been meant.
+        sentence, decided_by: indices of both, from 0.
+        wrong_translation: its translation in the other sense.
     """
 
     sentence: int
@@ -41,7 +41,7 @@ class AnnotatedDocument(NamedTuple):
 
     Attributes:
         source, target: its sentences.
-        ends_paragraph: whether each is the last of its paragraph.
+        ends_paragraph: whether each sentence is the last of its paragraph.
         ambiguities: its ambiguous sentences.
     """
 
@@ -52,23 +52,23 @@ class AnnotatedDocument(NamedTuple):
 
 
 def read_annotated_documents(path: str | Path) -> Iterator[AnnotatedDocument]:
-    """The English-French documents of a file that `hier-nmt corpus make-discourse` wrote.
+    """The English-French documents of a file from `hier-nmt corpus make-discourse`.
 
     Raises:
-        ValueError: a line that is no annotated document, with file and line; a file without a document.
+        ValueError: a line that is not an annotated document (with file and line), or a file without documents.
     """
     lines = read_text(path).removesuffix("\n").split("\n")
     if lines == [""]:
-        raise ValueError(f"{path}: there is no document in it")
+        raise ValueError(f"{path} has no document")
     for number, line in enumerate(lines, start=1):
         try:
             yield _annotated_document(json.loads(line))
         except (ValueError, KeyError, TypeError, RecursionError) as error:
-            raise ValueError(f"{path}, line {number}: no annotated document ({error!r})") from None
+            raise ValueError(f"{path}, line {number}: not an annotated document ({error!r})") from None
 
 
 def _annotated_document(item: Any) -> AnnotatedDocument:
-    """The document that a line holds; ValueError, KeyError or TypeError if it holds another thing."""
+    """The document of a line; ValueError, KeyError or TypeError if it is something else."""
     paragraphs = [(paragraph["en"], paragraph["fr"]) for paragraph in item["paragraphs"]]
     source, target = ([text for pair in paragraphs for text in pair[side]] for side in (0, 1))
     if not source or len(source) != len(target):
@@ -76,7 +76,7 @@ def _annotated_document(item: Any) -> AnnotatedDocument:
     ambiguities = [AmbiguousSentence(*(one[name] for name in AmbiguousSentence._fields)) for one in item["annotations"]]
     texts = [*source, *target, *(one.wrong_translation for one in ambiguities)]
     if wrong := [text for text in texts if not isinstance(text, str)]:
-        raise TypeError(f"{wrong[0]!r} is no text")
+        raise TypeError(f"{wrong[0]!r} is not a text")
     for one in ambiguities:
         if not {one.sentence, one.decided_by} <= set(range(len(source))):
             raise ValueError(f"sentence {one.sentence}, decided by {one.decided_by}, in {len(source)} sentences")
@@ -86,19 +86,19 @@ def _annotated_document(item: Any) -> AnnotatedDocument:
 
 @dataclass
 class SelectionReport:
-    """How often ambiguous sentences select the sentence that decides them, by its distance.
+    """How often ambiguous sentences select their deciding sentence, by distance.
 
     Attributes:
-        found: for each distance, whether the deciding sentence was among those selected by some head for some token of
-            the ambiguous sentence.
-        control: for each distance, the share of the other sentences up to `LARGEST_OFFSET` before that were: what
-            choosing without looking would give.
-        found_by_word, control_by_word: the same for nothing but the token that writes the first word in which the
+        found: for each distance, whether any head selected the deciding sentence for any token of the ambiguous
+            sentence.
+        control: for each distance, the share of other sentences, up to `MAX_OFFSET` before, that were selected: the
+            expected recall of a random choice.
+        found_by_word, control_by_word: the same for the one token that predicts the first token in which the
             translation differs from the wrong one; empty for a source.
-        counts: for each distance, how many of the selections of an ambiguous sentence with others before it went to the
-            deciding sentence, and how many to one of the others on average.
-        offsets: for each distance, how many of the selections went to the sentence k before, k = 0, 1, ...
-            (`LARGEST_OFFSET` at most) and, last, to any other.
+        counts: for each distance, how many of an ambiguous sentence's selections of earlier sentences were of the
+            deciding sentence, and how many on average of each other sentence.
+        offsets: for each distance, the number of selections of the sentence k before, for k = 0, 1, ...
+            (`MAX_OFFSET` at most), and last of all others.
     """
 
     found: dict[int, list[bool]] = field(default_factory=lambda: defaultdict(list))
@@ -106,14 +106,14 @@ class SelectionReport:
     found_by_word: dict[int, list[bool]] = field(default_factory=lambda: defaultdict(list))
     control_by_word: dict[int, list[float]] = field(default_factory=lambda: defaultdict(list))
     counts: dict[int, list[tuple[int, float]]] = field(default_factory=lambda: defaultdict(list))
-    offsets: dict[int, list[int]] = field(default_factory=lambda: defaultdict(lambda: [0] * (LARGEST_OFFSET + 2)))
+    offsets: dict[int, list[int]] = field(default_factory=lambda: defaultdict(lambda: [0] * (MAX_OFFSET + 2)))
 
     def add(
         self, ambiguous: int, deciding: int, selected: Sequence[int], selected_by_word: Sequence[int] | None = None
     ) -> None:
-        """Counts what the heads selected for the tokens of an ambiguous sentence, and for the one that is decided."""
+        """Counts the heads' selections for the tokens of an ambiguous sentence, and for the deciding token."""
         distance = ambiguous - deciding
-        others = [s for s in range(max(0, ambiguous - LARGEST_OFFSET), ambiguous) if s != deciding]
+        others = [s for s in range(max(0, ambiguous - MAX_OFFSET), ambiguous) if s != deciding]
         if others:
             of_others = sum(selected.count(sentence) for sentence in others) / len(others)
             self.counts[distance].append((selected.count(deciding), of_others))
@@ -126,11 +126,11 @@ class SelectionReport:
                 control[distance].append(sum(sentence in chosen for sentence in others) / len(others))
         for sentence in selected:
             offset = ambiguous - sentence
-            self.offsets[distance][offset if 0 <= offset <= LARGEST_OFFSET else -1] += 1
+            self.offsets[distance][offset if 0 <= offset <= MAX_OFFSET else -1] += 1
 
     def rows(self) -> list[dict[str, Any]]:
         """One row per distance: `distance`, `recall`, `control`, `recall_by_word` and `control_by_word` in percent,
-        `preference`, how many times as often the deciding sentence was selected as another one (None where nothing was
+        `preference`, how many times as often as another sentence the deciding one was selected (None if nothing was
         counted), and `count`."""
         return [
             {
@@ -159,7 +159,7 @@ def _preference(counts: Sequence[tuple[int, float]]) -> float | None:
 def measure_selection(
     model: PreTrainedModel, vocabulary: TranslationVocabulary, documents: Iterable[AnnotatedDocument]
 ) -> dict[str, SelectionReport]:
-    """What the last layer selects in the ambiguous sentences of the documents, for each slot of the model that selects:
+    """The last layer's selections in the ambiguous sentences of documents, for each slot of the model that selects:
     `encoder` and `decoder` (self-attention) and `cross`.
 
     The decoder reads the given translation.
@@ -188,28 +188,28 @@ def measure_selection(
             output_sentence_attentions=True,
         )
         source_ids = sentence_ids_from_tokens(input_ids, config.separator_token_ids)[0]
-        # What writes a label stands one place before it.
+        # The query that predicts a label is one position before it.
         target_ids = sentence_ids_from_tokens(labels, config.separator_token_ids)[0]
-        decided_at = _deciding_words(document, vocabulary)
+        decided_at = _deciding_positions(document, vocabulary)
         for slot, sentence_ids in (("encoder", source_ids), ("decoder", target_ids), ("cross", target_ids)):
             selected = getattr(output, f"{slot}_selected_sentences")
             if selected:
                 scores = getattr(output, f"{slot}_sentence_attentions")[-1][0].cpu()
-                words = [None] * len(document.ambiguities) if slot == "encoder" else decided_at
-                _count(reports[slot], selected[-1][0].cpu(), scores, sentence_ids, document.ambiguities, words)
+                positions = [None] * len(document.ambiguities) if slot == "encoder" else decided_at
+                _count(reports[slot], selected[-1][0].cpu(), scores, sentence_ids, document.ambiguities, positions)
     if not reports:
         raise ValueError("this model selects no sentences: no slot has conditional or hierarchical attention")
     return reports
 
 
-def _deciding_words(document: AnnotatedDocument, vocabulary: TranslationVocabulary) -> list[int]:
-    """For each ambiguity, the first token of its sentence in which its translation differs from the wrong one."""
-    places = []
+def _deciding_positions(document: AnnotatedDocument, vocabulary: TranslationVocabulary) -> list[int]:
+    """For each ambiguity the first token of its sentence in which its translation differs from the wrong one."""
+    positions = []
     for one in document.ambiguities:
         rows = vocabulary.encode([document.target[one.sentence], one.wrong_translation], target=True)
-        differ = (place for place, (right, wrong) in enumerate(zip(*rows, strict=False)) if right != wrong)
-        places.append(next(differ, min(map(len, rows))))
-    return places
+        differ = (position for position, (right, wrong) in enumerate(zip(*rows, strict=False)) if right != wrong)
+        positions.append(next(differ, min(map(len, rows))))
+    return positions
 
 
 def _count(
@@ -218,12 +218,12 @@ def _count(
     scores: torch.Tensor,
     sentence_ids: torch.Tensor,
     ambiguities: Sequence[AmbiguousSentence],
-    words: Sequence[int | None],
+    positions: Sequence[int | None],
 ) -> None:
     """Adds the selections [H, S, t] of a document, whose tokens belong to the sentences `sentence_ids` [S]."""
-    for (ambiguous, deciding, _), word in zip(ambiguities, words, strict=True):
+    for (ambiguous, deciding, _), position in zip(ambiguities, positions, strict=True):
         tokens = (sentence_ids == ambiguous + 1).nonzero()[:, 0]
-        of_word = None if word is None else _chosen(selected, scores, tokens[word : word + 1])
+        of_word = None if position is None else _chosen(selected, scores, tokens[position : position + 1])
         report.add(ambiguous, deciding, _chosen(selected, scores, tokens), of_word)
 
 

@@ -1,3 +1,3 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Translation of files and corpora: progress, resumption and outputs."""
+"""Translation of files and corpora: parts, resumption and outputs."""

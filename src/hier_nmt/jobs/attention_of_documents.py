@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What a checkpoint reads while it translates a text, or a document of a file."""
+"""The attention of a model while it translates a text, or a document of a file."""
 
 from collections.abc import Collection, Sequence
 from itertools import chain
@@ -20,14 +20,14 @@ from .translate import translate_documents
 
 
 class DocumentText(NamedTuple):
-    """The sentences of each paragraph of a document, and a translation of each sentence, if there is one."""
+    """The sentences of a document by paragraph, and a translation of each sentence if there is one."""
 
     paragraphs: Sequence[Sequence[str]]
     translations: Sequence[str] | None = None
 
     @property
     def sentences(self) -> list[str]:
-        """All sentences in order, paragraphs joined."""
+        """All sentences in order, over all paragraphs."""
         return list(chain.from_iterable(self.paragraphs))
 
     @property
@@ -37,12 +37,12 @@ class DocumentText(NamedTuple):
 
 
 def document_of_text(text: str, language: str) -> DocumentText:
-    """A text cut into sentences by the rules of its language."""
+    """A text split into sentences by the rules of its language."""
     return DocumentText(sentences_by_paragraph(segment_text(text, language)))
 
 
 def document_of_file(path: str | Path, number: int, source_language: str, target_language: str) -> DocumentText:
-    """A document of a file: plain text is cut into sentences, in other formats each unit is taken for one.
+    """A document of a file. Plain text is split into sentences; in other formats each unit counts as one sentence.
 
     Args:
         path: the file, in one of the formats that can be translated.
@@ -50,7 +50,7 @@ def document_of_file(path: str | Path, number: int, source_language: str, target
         source_language, target_language: ISO 639 codes.
 
     Raises:
-        ValueError: the file is broken (`CorpusError`), or has no such document.
+        ValueError: the file is malformed (`CorpusError`), or has no such document.
         OSError: it cannot be read.
     """
     languages = source_language, target_language
@@ -67,7 +67,7 @@ def document_of_file(path: str | Path, number: int, source_language: str, target
 
 
 def _documents_of_json_lines(path: str | Path, source_language: str, target_language: str) -> list[DocumentText]:
-    """The documents of a file of JSON lines, with the translations of those that have one."""
+    """The documents of a JSON-lines file, with their translations where they have one."""
     languages = source_language, target_language
     alone = [_document(one) for one in read_document_file(path, *languages, "json-lines").documents]
     documents = []
@@ -81,7 +81,7 @@ def _documents_of_json_lines(path: str | Path, source_language: str, target_lang
 
 
 def _document(document: UnitDocument) -> DocumentText:
-    """The text of a document; with its translation, if every unit has one."""
+    """The text of a document, with its translation if every unit has one."""
     paragraphs = [[unit.source for unit in paragraph] for paragraph in document.paragraphs]
     targets = [unit.target for unit in document.units if unit.target]
     return DocumentText(paragraphs, targets if len(targets) == len(document.units) else None)
@@ -95,18 +95,18 @@ def record_document(
     window_sentences: int | None = None,
     tree_sentences: Collection[int] | None = None,
 ) -> AttentionRecord:
-    """What a model reads while it writes the translation of a document, its own if there is none.
+    """Attention of a model on a document and its translation; without one the model translates the document first.
 
     Args:
-        pipe: a pipeline that `load_pipeline` gave.
-        document: what is translated.
+        pipe: a pipeline from `load_pipeline`.
+        document: the document to translate.
         title, window_sentences, tree_sentences: as in `record_attention`.
 
     Raises:
-        ValueError: as `record_attention`, or there is no sentence.
+        ValueError: as `record_attention`, or the document has no sentence.
     """
     if not document.sentences:
-        raise ValueError("there is no sentence in the text")
+        raise ValueError("the text has no sentence")
     target_tokenizer = pipe.target_tokenizer or pipe.tokenizer
     translations = document.translations
     if translations is None:

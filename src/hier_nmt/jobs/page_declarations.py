@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What pages of HTML and Markdown say about themselves, said of their translation: encoding and language."""
+"""Encoding and language that HTML and Markdown pages declare, and how their translations declare them."""
 
 import codecs
 import re
@@ -14,7 +14,7 @@ from ..data.text_files import decode_text
 _DECLARED = re.compile(
     rb"""<meta\s[^>]*?charset\s*=\s*["']?\s*([\w.:-]+)|^\s*<\?xml\s[^>]*?encoding\s*=\s*["']([\w.:-]+)""", re.IGNORECASE
 )
-# A browser looks for a declaration no further.
+# Browsers look for a declaration in the first 1,024 bytes only.
 _DECLARED_WITHIN = 1024
 _ATTRIBUTE = re.compile(r"""([^\s"'<>/=]+)(?:(\s*=\s*)("[^"]*"|'[^']*'|[^\s"'=<>`]+))?""")
 _XML_ENCODING = re.compile(r"""(<\?xml\s[^>]*?encoding\s*=\s*["'])[^"']*""")
@@ -41,7 +41,7 @@ def decode_page(content: bytes, path: object) -> str:
         if error.kind != "not UTF-8" or declared is None:
             raise
         name = (declared[1] or declared[2]).decode()
-        # What is called Latin-1 is read as its extension, here as in a browser.
+        # Latin-1 means its extension cp1252, as in browsers.
         encoding = "cp1252" if name.lower() in ("iso-8859-1", "latin1", "latin-1", "us-ascii", "ascii") else name
         try:
             return content.decode(codecs.lookup(encoding).name)
@@ -51,9 +51,9 @@ def decode_page(content: bytes, path: object) -> str:
 
 
 def with_declarations(text: str, text_format: str, source_language: str, target_language: str) -> str:
-    """The page with the target language wherever it says that it is in the source language, and UTF-8 as its encoding.
+    """The page with the source language replaced by the target language in its declarations, and UTF-8 as encoding.
 
-    What is marked as being in a third language, or as not to be translated, stays so.
+    Text that is declared to be in a third language, or not to be translated, keeps its declaration.
     """
     if text_format == "markdown":
         front = _FRONT_MATTER.match(text)
@@ -69,7 +69,7 @@ def with_declarations(text: str, text_format: str, source_language: str, target_
 
 
 class _Reader(HTMLParser):
-    """Copies a page with other attributes of its start tags."""
+    """Copies a page, with changed attributes in its start tags."""
 
     def __init__(self, text: str, language: Callable[[str], str]) -> None:
         super().__init__(convert_charrefs=False)

@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What the decoder has said so far, in a file that an interrupted run goes on from: at most one batch is lost."""
+"""The decoder's outputs so far, in a file from which an interrupted run continues; at most one batch is lost."""
 
 import hashlib
 import json
@@ -14,14 +14,14 @@ _FORMAT = "hier_nmt decoder outputs 1"
 
 
 class SavedOutputs:
-    """The outputs of the decoder for the requests of documents that are not finished, a batch to a line.
+    """The decoder's outputs for documents that are not finished, one line per batch.
 
-    A batch is written as soon as it is decoded. A request is known by everything that its output depends on but for
-    the model and its options, which stand in the first line: with others the file begins again.
+    A batch is written as soon as it is decoded. The key of an output covers everything that it depends on except the
+    model and its options. Those are in the first line; if they have changed, the file starts empty.
 
     Args:
-        path: the file, which is made if it is not there.
-        settings: what the outputs depend on, as JSON.
+        path: the file; it is created if it does not exist.
+        settings: what all outputs depend on, as JSON.
     """
 
     def __init__(self, path: str | Path, settings: Any) -> None:
@@ -33,7 +33,7 @@ class SavedOutputs:
         self._read()
 
     def known(self, request: Request, ends: Ends) -> Output | None:
-        """The output of a request, if it was decoded before."""
+        """The output of a request if it was decoded before."""
         return self._outputs.get(_key(request, ends))
 
     def add(self, requests: Sequence[Request], ends: Ends, outputs: Sequence[Output]) -> None:
@@ -43,7 +43,7 @@ class SavedOutputs:
         self._file.flush()
 
     def clear(self) -> None:
-        """Forgets everything, as the documents that it was about are finished."""
+        """Discards all outputs, once their documents are finished."""
         self._outputs = {}
         self._file.seek(0)
         self._file.truncate()
@@ -51,13 +51,13 @@ class SavedOutputs:
         self._file.flush()
 
     def close(self, is_finished: bool) -> None:
-        """Closes the file, and removes it if nothing is left to do."""
+        """Closes the file, and deletes it if the work is finished."""
         self._file.close()
         if is_finished:
             self.path.unlink(missing_ok=True)
 
     def _read(self) -> None:
-        """Reads what another run has written, drops a last line without its end and stands behind the others."""
+        """Reads the outputs of an earlier run, and drops an incomplete last line."""
         content = self._file.read()
         complete = content[: content.rfind(b"\n") + 1]
         if not complete.startswith(self._header):
@@ -71,7 +71,7 @@ class SavedOutputs:
 
 
 def saved_outputs_path(path: Path) -> Path:
-    """Where the outputs for a file of translations are, until it is finished."""
+    """The path of the outputs that belong to an unfinished file of translations."""
     return path.with_name(f"{path.name}.decoded.jsonl")
 
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Translates a corpus of documents, writing each finished one to a file that a later run continues."""
+"""Translates a corpus, and writes each finished document to a file from which a later run continues."""
 
 import hashlib
 import json
@@ -31,7 +31,7 @@ FILE_FORMAT = "hier_nmt translations 1"
 
 
 class ResumeError(ValueError):
-    """A file of translations that was made by another model, with other settings or from other documents."""
+    """A file of translations that belongs to another model, other settings or other documents."""
 
 
 def translate_documents(
@@ -54,29 +54,29 @@ def translate_documents(
     statistics: DecodingStatistics | None = None,
     **generate_kwargs: Any,
 ) -> list[Paragraphs]:
-    """The translation of every document: paragraphs of sentences, one for each source sentence, in order.
+    """The translation of each document: paragraphs with one translated sentence per source sentence, in order.
 
     Args:
         model: an encoder-decoder model.
         tokenizer: of the source language, or of both.
-        documents: parallel documents, of which the source is read, paragraphs of source sentences, or these with the
-            context before them as `SourceDocument`.
+        documents: parallel documents, whose source is read, or paragraphs of source sentences, or `SourceDocument`s
+            with a context.
         source_language, target_language: see `DocumentTranslator`.
-        strategy: `sentence`, `current`, `prefix` or `document`; default: what suits the model's windows.
-        target_tokenizer: of the target language, where it is another one.
+        strategy: `sentence`, `current`, `prefix` or `document`; default: the one that suits the model's windows.
+        target_tokenizer: of the target language, if it has its own.
         window_sentences: K; default: the one the model was trained with.
         batch_size: windows in a batch.
         max_batch_tokens: padded source tokens in a batch.
-        max_source_tokens, max_target_tokens: longest window; default: the model's.
-        group_sentences: documents are decoded in groups of about so many sentences. Batches are filled across the
+        max_source_tokens, max_target_tokens: limits of a window; default: the model's.
+        group_sentences: documents are decoded in groups of about this many sentences. Batches are filled from all
             documents of a group, which are written when the group is finished. Default: 1,024, and 16,384 for `prefix`,
             whose batches hold one sentence of each document.
-        output_file: JSON lines, written as documents are finished; no other process may write it meanwhile. If it
-            exists, it is continued: the documents in it are not translated again. What an interruption tore off is
-            dropped. Of documents that are not finished, the decoded batches stand beside it, under its name and
-            ".decoded.jsonl", so that an interrupted run loses a batch at most.
-        progress: shows a bar that counts sentences.
-        statistics: the counts of what happened are added to it, those of continued documents too.
+        output_file: JSON lines, written as documents are finished; other processes cannot write it meanwhile. An
+            existing file is continued: its documents are not translated again, and an incomplete last line is dropped.
+            The decoded batches of unfinished documents are in a second file with the suffix ".decoded.jsonl", so that
+            an interrupted run loses at most one batch.
+        progress: shows a progress bar of sentences.
+        statistics: the run's counts are added to it, including those of documents from an earlier run.
         generate_kwargs: options of `generate`, such as `num_beams`.
 
     Raises:
@@ -115,20 +115,20 @@ def translate_documents(
 
 
 def read_translations(path: str | Path, documents: Sequence[ParallelDocument]) -> list[Paragraphs]:
-    """The translations in a finished `output_file` of `translate_documents`, for the documents they are of.
+    """The translations of these documents in a finished `output_file` of `translate_documents`.
 
     Raises:
-        ResumeError: the file is no file of translations, not finished, or of other documents.
+        ResumeError: the file has another format, is not finished, or belongs to other documents.
     """
     if not Path(path).is_file():
-        raise FileNotFoundError(f"there is no file of translations {path}")
+        raise FileNotFoundError(f"no such file of translations: {path}")
     try:
-        # Other line separators of Unicode stand inside of translations.
+        # Split at newlines only: translations may contain other line separators of Unicode.
         lines = [json.loads(line) for line in Path(path).read_bytes().split(b"\n") if line.strip()]
     except (ValueError, RecursionError) as error:
-        raise ResumeError(f"{path} is no file of translations ({error})") from error
+        raise ResumeError(f"{path} is not a file of translations ({error})") from error
     if not lines or not isinstance(lines[0], dict) or lines[0].get("format") != FILE_FORMAT:
-        raise ResumeError(f"{path} is no file of translations")
+        raise ResumeError(f"{path} is not a file of translations")
     if len(lines) - 1 != len(documents):
         raise ResumeError(f"{path} holds {len(lines) - 1} documents, the corpus {len(documents)}")
     for line, document in zip(lines[1:], documents, strict=True):
@@ -144,7 +144,7 @@ def _translate_in_groups(
     file: "_TranslationFile",
     bar: tqdm,
 ) -> list[TranslatedDocument]:
-    """All documents, those that are in the file already taken from there."""
+    """All documents; those that are in the file already are taken from it."""
     finished: list[TranslatedDocument] = []
     group: list[tuple[str | None, SourceDocument]] = []
     num_waiting = 0
@@ -176,7 +176,7 @@ def _translate_group(
 
 @contextmanager
 def _opened(path: str | Path | None, translator: DocumentTranslator) -> Iterator["_TranslationFile"]:
-    """The file of translations, which no other process may write, with what an earlier run has left in it."""
+    """The file of translations, locked against other processes, with the documents of an earlier run."""
     if path is None:
         yield _TranslationFile()
         return
@@ -219,10 +219,10 @@ def _source_hash(source: SourceDocument) -> str:
 
 
 class _TranslationFile:
-    """The finished documents of this and earlier runs, one to a line below a header; without a path nothing at all.
+    """The finished documents of this and earlier runs, one per line after a header; without a path it stores nothing.
 
-    The header holds what the translations depend on; a line holds the source's hash, so that a translation is never
-    taken for that of another text. `outputs` is what the decoder has said for the documents that are not finished.
+    The header has the settings that translations depend on; each line has a hash of its source, so that a translation
+    is never used for another text. `outputs` are the decoder's outputs for unfinished documents.
     """
 
     def __init__(self, path: str | Path | None = None, file: BinaryIO | None = None, settings: Any = None) -> None:
@@ -235,7 +235,7 @@ class _TranslationFile:
             self.outputs = SavedOutputs(saved_outputs_path(Path(path)), settings)
 
     def known(self, index: int, name: str | None, source: SourceDocument) -> TranslatedDocument | None:
-        """The document from an earlier run; None if it has not been translated."""
+        """The document from an earlier run, or None."""
         if index >= len(self._finished):
             return None
         line = self._finished[index]
@@ -247,7 +247,7 @@ class _TranslationFile:
         return TranslatedDocument(line["paragraphs"], DecodingStatistics(**line["statistics"]))
 
     def append(self, name: str | None, source: SourceDocument, document: TranslatedDocument) -> None:
-        """Writes a finished document, at once."""
+        """Writes a finished document and flushes."""
         index = len(self._finished) + self._num_written
         self._num_written += 1
         self._write(
@@ -266,13 +266,13 @@ class _TranslationFile:
             self._file.flush()
 
     def _read(self, settings: dict[str, Any]) -> None:
-        """Reads the finished documents, drops a last line without its end and stands behind them."""
+        """Reads the finished documents, and drops an incomplete last line."""
         assert self._file is not None
         content = self._file.read()
         complete = content[: content.rfind(b"\n") + 1]
         lines = [self._parsed(number, line) for number, line in enumerate(complete.splitlines(), start=1)]
         if content and not complete and not b'{"format": "hier_nmt'.startswith(content[:19]):
-            raise ResumeError(f"{self.path} exists and is no file of translations; it is not overwritten")
+            raise ResumeError(f"{self.path} exists and is not a file of translations; it is not overwritten")
         if lines:
             self._check_header(lines[0], settings)
             self._finished = lines[1:]
@@ -289,16 +289,16 @@ class _TranslationFile:
 
     def _check_header(self, header: Any, settings: dict[str, Any]) -> None:
         if not isinstance(header, dict) or header.get("format") != FILE_FORMAT:
-            raise ResumeError(f"{self.path} exists and is no file of translations; it is not overwritten")
+            raise ResumeError(f"{self.path} exists and is not a file of translations; it is not overwritten")
         then = header["settings"]
         differing = [name for name in {**then, **settings} if then.get(name) != settings.get(name)]
         if differing:
-            changes = "; ".join(f"{name}: there {then.get(name)!r}, now {settings.get(name)!r}" for name in differing)
-            raise ResumeError(f"{self.path} was made with something else ({changes}); give another output file")
+            changes = "; ".join(f"{name}: then {then.get(name)!r}, now {settings.get(name)!r}" for name in differing)
+            raise ResumeError(f"{self.path} was made with other settings ({changes}); choose another output file")
 
 
 def _settings(translator: DocumentTranslator) -> dict[str, Any]:
-    """Everything that the translations depend on, but for rounding."""
+    """Everything that the translations depend on, except rounding."""
     model, vocabulary = translator.model, translator.vocabulary
     generator = translator.generator
     generation = generator.generation_config.to_diff_dict()
@@ -318,7 +318,7 @@ def _settings(translator: DocumentTranslator) -> dict[str, Any]:
 
 
 def _as_json(value: Any) -> Any:
-    """The value, or the name of its class where JSON has no form for it."""
+    """The value, or the name of its class if JSON cannot represent it."""
     try:
         return json.loads(json.dumps(value))
     except TypeError:
@@ -334,7 +334,7 @@ def _vocabulary_hash(tokenizer: PreTrainedTokenizerBase) -> str:
 
 
 def _model_hash(model: PreTrainedModel) -> str:
-    """A hash of the weights: 1,024 values spread over each tensor, as any training step changes all."""
+    """A hash of 1,024 evenly spaced values of each tensor of the weights; any training step changes all of them."""
     digest = hashlib.sha256(type(model).__name__.encode())
     for name, tensor in sorted(model.state_dict().items()):
         values = tensor.detach().flatten()

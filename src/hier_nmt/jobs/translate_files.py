@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Translates the text of a file of documents, whatever its format, in parts that an interrupted run need not repeat."""
+"""Translates the text of a file in any supported format, in parts that an interrupted run does not repeat."""
 
 import re
 import textwrap
@@ -20,16 +20,16 @@ from ..text.segmentation import Segment, replace_sentences, segment_text
 from ..translation.working_documents import SourceDocument
 from .translate import translate_documents
 
-# A document is decoded, and kept in case of an interruption, in parts of at most so many sentences.
+# Maximum sentences of a part: the unit of decoding, and of what is saved for a later run.
 PART_SENTENCES = 200
-# Sentences before a part that are its context; a window takes of them what it can hold.
+# Sentences before a part that serve as its context; a window reads as many as fit.
 CONTEXT_SENTENCES = 32
 _LINE_BREAK = re.compile(r"[\r\n\v\f\x1c-\x1e\x85\u2028\u2029]+")
 
 
 @dataclass(frozen=True)
 class TranslatedSentence:
-    """A sentence of a file with its translation, and the index of its paragraph, counted through the documents."""
+    """A sentence of a file, its translation, and the index of its paragraph in the whole file."""
 
     source: str
     translation: str
@@ -37,10 +37,10 @@ class TranslatedSentence:
 
 
 def printed_lines(sentences: Sequence[TranslatedSentence], form: str, width: int) -> Iterator[str]:
-    """Sentences and translations for a terminal, a blank line between paragraphs.
+    """Sentences and translations for a terminal, with a blank line between paragraphs.
 
     Args:
-        sentences: what is printed.
+        sentences: the sentences to print.
         form: "pairs", the one below the other, or "columns", beside each other.
         width: characters of a line, for the columns.
     """
@@ -57,28 +57,28 @@ def printed_lines(sentences: Sequence[TranslatedSentence], form: str, width: int
 
 
 def output_path(path: Path, source_language: str, target_language: str) -> Path:
-    """Where the translation of a file goes: "film.en.srt" and "film.srt" become "film.fr.srt", "a.en" becomes "a.fr".
+    """The path of a file's translation: "film.en.srt" and "film.srt" become "film.fr.srt", "a.en" becomes "a.fr".
 
     Raises:
-        FileExistsError: it is there already.
+        FileExistsError: that file exists.
     """
     name = path.name.removesuffix(".gz")
     parts = name.split(".")
-    place = next((at for at in (-1, -2) if len(parts) > -at and parts[at] == source_language), None)
-    if place is None:
+    index = next((at for at in (-1, -2) if len(parts) > -at and parts[at] == source_language), None)
+    if index is None:
         parts.insert(max(1, len(parts) - 1), target_language)
     else:
-        parts[place] = target_language
+        parts[index] = target_language
     output = path.with_name(".".join(parts))
     if output.exists():
-        raise FileExistsError(f"{output} exists; name another file, or the same, with --output")
+        raise FileExistsError(f"{output} exists; give --output with another name, or with this one to replace it")
     return output
 
 
 @dataclass(frozen=True)
 class TranslatedFile:
-    """What `DocumentFile.translated` takes, the sentences that were translated, and how many units were not, as they
-    have a translation."""
+    """Translations for `DocumentFile.translated`, the translated sentences, and the number of units that kept an
+    existing translation."""
 
     translations: list[list[str]]
     sentences: list[TranslatedSentence]
@@ -86,7 +86,7 @@ class TranslatedFile:
 
 
 @dataclass(frozen=True)
-class _CutUnit:
+class _SplitUnit:
     unit: Unit
     segments: list[Segment]
     paragraph: int
@@ -102,17 +102,17 @@ class _CutUnit:
 
 
 def load_config(checkpoint: str | Path) -> PreTrainedConfig:
-    """The configuration of a checkpoint directory, which says the languages of the model before it is loaded."""
+    """The configuration of a checkpoint directory; it has the model's languages and loads without the weights."""
     if not Path(checkpoint).is_dir():
-        raise FileNotFoundError(f"there is no checkpoint directory {checkpoint}")
+        raise FileNotFoundError(f"no such checkpoint directory: {checkpoint}")
     return AutoConfig.from_pretrained(str(checkpoint))
 
 
 def check_device(device: str) -> None:
-    """Raises ValueError for a device that is unknown or not in this machine."""
+    """Raises ValueError for a device that does not exist in this machine."""
     try:
         torch.empty(1, device=device)
-    # Each backend has its own way to say that it is not there.
+    # Each backend raises another exception.
     except Exception as error:
         reason = str(error).strip().partition("\n")[0] or type(error).__name__
         raise ValueError(f"--device {device} cannot be used: {reason}") from None
@@ -121,15 +121,15 @@ def check_device(device: str) -> None:
 def load_pipeline(checkpoint: str | Path, device: str) -> Any:
     """The translation pipeline of a checkpoint directory, with its model, tokenizer and target tokenizer.
 
-    On a CPU in float32, as only some are faster in bfloat16, and without PyTorch's fused attention, which is slower
-    there for the single query of a decoding step.
+    On a CPU the model is in float32, since few CPUs are faster in bfloat16, and without PyTorch's fused attention,
+    which is slower there for the single query of a decoding step.
 
     Raises:
         FileNotFoundError: there is no such directory.
         ValueError: the device cannot be used.
     """
     if not Path(checkpoint).is_dir():
-        raise FileNotFoundError(f"there is no checkpoint directory {checkpoint}")
+        raise FileNotFoundError(f"no such checkpoint directory: {checkpoint}")
     check_device(device)
     on_cpu = device == "cpu"
     dtype: Any = torch.float32 if on_cpu else "auto"
@@ -143,15 +143,17 @@ def load_pipeline(checkpoint: str | Path, device: str) -> Any:
 
 
 def languages_of(config: PreTrainedConfig, source: str | None = None, target: str | None = None) -> tuple[str, str]:
-    """(source language, target language) as given, or else of the model that has the configuration.
+    """(source language, target language) as given, or else from the configuration of the model.
 
     Raises:
-        ValueError: the model does not say.
+        ValueError: the configuration does not have them.
     """
     source = source or getattr(config, "source_language", None)
     target = target or getattr(config, "target_language", None)
     if not source or not target:
-        raise ValueError(f"{config.name_or_path} does not say its languages: name source and target language")
+        raise ValueError(
+            f"the configuration of {config.name_or_path} has no languages: give the source and target language"
+        )
     return source, target
 
 
@@ -163,31 +165,31 @@ def translate_file(
     source_language: str,
     target_language: str | None = None,
     context: Sequence[Sequence[str]] = (),
-    anew: bool = False,
+    retranslate: bool = False,
     output_file: str | Path | None = None,
     **options: Any,
 ) -> TranslatedFile:
-    """The translation of every unit of a file. Each unit is cut into sentences; units of a document are its context.
+    """The translation of every unit of a file. Each unit is split into sentences; units of a document are its context.
 
     Args:
         model: an encoder-decoder model.
         tokenizer: of the source language, or of both.
-        file: what to translate. Units that are translated already keep their translation, units without a letter stay
-            as they are.
-        source_language: ISO 639 code, by whose rules units are cut into sentences.
+        file: the file. Units with a translation keep it, and units without a letter are copied.
+        source_language: ISO 639 code, by whose rules units are split into sentences.
         target_language: ISO 639 code.
         context: paragraphs of sentences before each document, read but not translated.
-        anew: translate also what is translated already.
-        output_file: the finished parts, see `translate_documents`; an interrupted run goes on from there.
+        retranslate: whether to translate units again that have a translation.
+        output_file: stores finished parts, see `translate_documents`; an interrupted run continues from it.
         options: of `translate_documents`.
 
     Raises:
         ResumeError: `output_file` belongs to another model, other settings or another text.
     """
-    documents = _cut(file, source_language)
+    documents = _split_units(file, source_language)
     limit = part_limit(model)
     todo = [
-        [unit for unit in units if unit.has_letters and (anew or not unit.unit.is_translated)] for units in documents
+        [unit for unit in units if unit.has_letters and (retranslate or not unit.unit.is_translated)]
+        for units in documents
     ]
     parts = [
         part
@@ -210,27 +212,27 @@ def translate_file(
     for units, wanted in zip(documents, todo, strict=True):
         chosen = set(map(id, wanted))
         translations.append([_translation(one, id(one) in chosen, sentences, joiner, pairs) for one in units])
-    num_kept = 0 if anew else sum(one.unit.is_translated for units in documents for one in units)
+    num_kept = 0 if retranslate else sum(one.unit.is_translated for units in documents for one in units)
     return TranslatedFile(translations, pairs, num_kept)
 
 
-def _cut(file: DocumentFile, language: str) -> list[list[_CutUnit]]:
-    """The units of each document, cut into sentences."""
+def _split_units(file: DocumentFile, language: str) -> list[list[_SplitUnit]]:
+    """The units of each document, split into sentences."""
     paragraph = -1
     documents = []
     for document in file.documents:
         units = []
         for group in document.paragraphs:
             paragraph += 1
-            units += [_CutUnit(unit, segment_text(unit.source, language), paragraph) for unit in group]
+            units += [_SplitUnit(unit, segment_text(unit.source, language), paragraph) for unit in group]
         documents.append(units)
     return documents
 
 
 def _translation(
-    one: _CutUnit, is_wanted: bool, sentences: Iterator[str], joiner: str, pairs: list[TranslatedSentence]
+    one: _SplitUnit, is_wanted: bool, sentences: Iterator[str], joiner: str, pairs: list[TranslatedSentence]
 ) -> str:
-    """The translation of a unit out of those of all sentences; the pairs of its sentences are added to `pairs`."""
+    """The translation of a unit, from the iterator over all translated sentences; its sentence pairs go to `pairs`."""
     if not is_wanted:
         return one.unit.target or one.unit.source
     found = [next(sentences) for _ in one.sentences]
@@ -238,25 +240,25 @@ def _translation(
     return replace_sentences(one.segments, found, joiner)
 
 
-def _pieces(units: Sequence[_CutUnit], wanted: Sequence[_CutUnit]) -> Iterator[tuple[bool, int, list[str]]]:
+def _pieces(units: Sequence[_SplitUnit], wanted: Sequence[_SplitUnit]) -> Iterator[tuple[bool, int, list[str]]]:
     chosen = set(map(id, wanted))
     return ((id(one) in chosen, one.paragraph, one.sentences) for one in units)
 
 
 def part_limit(model: PreTrainedModel) -> int | None:
-    """The sentences of a part; None for a model that reads whole documents, which are not cut."""
+    """The maximum number of sentences of a part; None for a model of whole documents, which are not divided."""
     return None if getattr(model.config, "window_sentences", 1) == 0 else PART_SENTENCES
 
 
 def document_parts(
     pieces: Iterable[tuple[bool, int, Sequence[str]]], context: Sequence[Sequence[str]], limit: int | None
 ) -> Iterator[SourceDocument]:
-    """The wanted sentences of a document in parts, each with the sentences before it.
+    """The wanted sentences of a document in parts, each with the sentences before it as context.
 
     Args:
-        pieces: of each piece of the document, whether it is wanted, the index of its paragraph and its sentences.
+        pieces: for each piece of the document whether it is wanted, the index of its paragraph, and its sentences.
         context: paragraphs of sentences before the document.
-        limit: the most sentences of a part, or None.
+        limit: the maximum number of sentences of a part, or None.
     """
     row = [(-index, sentence) for index, paragraph in enumerate(context, start=1) for sentence in paragraph]
     start = len(row)
@@ -273,14 +275,14 @@ def document_parts(
 
 
 def _part(row: Sequence[tuple[int, str]], start: int, limit: int | None) -> Iterator[SourceDocument]:
-    """The sentences from `start` on, if there are any, with those before them as context."""
+    """A part with the sentences from `start` on, if there are any, and those before them as context."""
     if start < len(row):
         before = row[:start] if limit is None else row[max(0, start - CONTEXT_SENTENCES) : start]
         yield SourceDocument(_in_paragraphs(row[start:]), _in_paragraphs(before))
 
 
 def _in_paragraphs(sentences: Sequence[tuple[int, str]]) -> list[list[str]]:
-    """The sentences, each given with the number of its paragraph, as paragraphs."""
+    """The sentences, given with the index of their paragraph, grouped by paragraph."""
     paragraphs: dict[int, list[str]] = {}
     for paragraph, sentence in sentences:
         paragraphs.setdefault(paragraph, []).append(sentence)

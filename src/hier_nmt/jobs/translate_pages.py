@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Translates pages of HTML and Markdown, in parts that an interrupted run need not repeat."""
+"""Translates HTML and Markdown pages, in parts that an interrupted run does not repeat."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,19 +13,20 @@ from ..data.corpus_files import read_bytes
 from ..data.text_files import byte_order_mark
 from ..text.long_sentences import sentence_joiner
 from ..translation.pipeline_inputs import TEXT_FORMATS, document_layout
-from .left_out_text import left_out
 from .page_declarations import decode_page, with_declarations
+from .skipped_text import count_skipped
 from .translate import translate_documents
 from .translate_files import TranslatedSentence, document_parts, part_limit
 
-# Text formats of the pipeline, and the endings that name them.
+# Text formats of the pipeline, and the file endings that select them.
 MARKUP_FORMATS = tuple(name for name in TEXT_FORMATS if name != "plain")
 _MARKUP_ENDINGS = {".html": "html", ".htm": "html", ".xhtml": "html", ".md": "markdown", ".markdown": "markdown"}
 
 
 @dataclass(frozen=True)
 class Page:
-    """A page, which says already of itself what will be true of its translation, and what stands before its text."""
+    """A page, with the declarations (encoding, language) that its translation needs, and the byte order mark before
+    it."""
 
     text: str
     text_format: str
@@ -33,13 +34,13 @@ class Page:
 
 
 def markup_format_of(path: str | Path) -> str | None:
-    """The one of `MARKUP_FORMATS` that a file has by its ending, or None."""
+    """The one of `MARKUP_FORMATS` that the file ending selects, or None."""
     path = Path(path)
     return _MARKUP_ENDINGS.get(path.with_name(path.name.removesuffix(".gz")).suffix.lower())
 
 
 def read_page(path: str | Path, text_format: str, source_language: str, target_language: str) -> Page:
-    """The page in a file; HTML is read in the encoding that it declares.
+    """The page in a file; HTML is decoded by the encoding that it declares.
 
     Args:
         path: the file.
@@ -66,16 +67,16 @@ def translate_page(
     output_file: str | Path | None = None,
     **options: Any,
 ) -> tuple[bytes, list[TranslatedSentence], Mapping[str, int]]:
-    """The content of the translated page, its sentences, and how often text of which elements was left as it is.
+    """The content of the translated page, its sentences, and counts of text that was skipped, by element.
 
     Args:
         model: an encoder-decoder model.
         tokenizer: of the source language, or of both.
-        page: what to translate. Tags, attributes, code and link targets stay as they are.
-        source_language: ISO 639 code, by whose rules text is cut into sentences.
+        page: the page. Tags, attributes, code and link targets are copied.
+        source_language: ISO 639 code, by whose rules text is split into sentences.
         target_language: ISO 639 code.
         context: paragraphs of sentences before the page, read but not translated.
-        output_file: the finished parts, see `translate_documents`; an interrupted run goes on from there.
+        output_file: stores finished parts, see `translate_documents`; an interrupted run continues from it.
         options: of `translate_documents`.
 
     Raises:
@@ -99,4 +100,4 @@ def translate_page(
     slots = zip(layout.slots, texts, strict=True)
     sentences = [TranslatedSentence(slot.text, text, slot.paragraph) for slot, text in slots]
     content = page.byte_order_mark + layout.text(texts).encode("utf-8", "replace")
-    return content, sentences, left_out(page.text)
+    return content, sentences, count_skipped(page.text)

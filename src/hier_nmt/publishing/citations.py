@@ -1,8 +1,8 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The papers that models of this package come from, as BibTeX entries."""
+"""BibTeX entries of the papers that models of this package are based on."""
 
-# By the names that `hier_nmt.publishing.model_card.CardTexts.citations` has for them.
+# Keyed by the names in `hier_nmt.publishing.model_card.CardTexts.citations`.
 CITATIONS = {
     "vaswani2017": """@inproceedings{vaswani-etal-2017-attention,
   title = {Attention Is All You Need},

@@ -1,8 +1,8 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The code that a saved model brings along: the files of the exported folders that it needs, side by side.
+"""The code of a saved model: those files of the exported folders that it needs, in one flat folder.
 
-Custom code is loaded, and saved again, from one folder without subfolders. So the imports of the copies name siblings.
+Transformers loads and saves custom code in one folder without subfolders, so the copies import siblings.
 """
 
 import ast
@@ -22,23 +22,23 @@ _NAMED_FILE = re.compile(r"^    from \.(\w+) import \*$", re.MULTILINE)
 
 
 def exported_files() -> dict[str, Path]:
-    """The files that may be exported, by the names, without ending, that they have beside the weights."""
+    """The files that may be exported, by their names beside the weights, without ending."""
     paths = [path for folder in EXPORTED_FOLDERS for path in sorted((PACKAGE / folder).rglob("*.py"))]
     return {path.stem: path for path in paths if path.name != "__init__.py"}
 
 
 def flattened(text: str) -> str:
-    """The text of an exported file, whose relative imports name files of its own folder."""
+    """The text of an exported file with relative imports of its own folder."""
     return _RELATIVE_IMPORT.sub(r"\1.\2", text)
 
 
 def write_code(config_class: type[HubConfig], directory: str | os.PathLike) -> list[Path]:
-    """Writes the files that the configuration's Auto classes need into a directory, which is made if it is not there.
+    """Writes the files that the configuration's Auto classes need into a directory, which is created if necessary.
 
-    What is there already in the same form is left alone: an upload may be reading it.
+    Files that already have this content are not touched: an upload may be reading them.
 
     Returns:
-        The files that an earlier export left there and that are not needed any more, see `stale_code`.
+        Files of an earlier export that are not needed any more, see `stale_code`.
     """
     os.makedirs(directory, exist_ok=True)
     texts = exported_texts(config_class)
@@ -56,15 +56,16 @@ def exported_texts(config_class: type[HubConfig]) -> dict[str, str]:
     roots = _roots(config_class)
     needed = {root: sorted(_imported_names(root, files) - {root}) for root in roots}
     names = sorted(roots.union(*needed.values()))
-    return {name: flattened(files[name].read_text(encoding="utf-8")) + _naming(needed.get(name, [])) for name in names}
+    return {
+        name: flattened(files[name].read_text(encoding="utf-8")) + _naming_lines(needed.get(name, [])) for name in names
+    }
 
 
 def stale_code(directory: str | os.PathLike, needed: Collection[str]) -> list[Path]:
-    """The files that an earlier export left in a directory and that are not among the needed names.
+    """The files of an earlier export in a directory that are not among the needed names.
 
-    They begin with our copyright, and either they are called like a file that may be exported or a file that we
-    exported names them at its end. So a user's own files stay, even one that began as a copy of ours, under another
-    name.
+    They start with our copyright, and either their name is that of a file that may be exported, or a file of ours names
+    them at its end. So a user's own files stay, even one that started as a copy of ours under another name.
     """
     if not Path(directory).is_dir() or PACKAGE in Path(directory).resolve().parents:
         return []
@@ -82,7 +83,7 @@ def _roots(config_class: type[HubConfig]) -> set[str]:
 
 
 def _imported_names(name: str, files: dict[str, Path], found: frozenset[str] = frozenset()) -> frozenset[str]:
-    """The exported files that one of them imports, directly or through others, and those in `found`."""
+    """The exported files that one of them imports, directly or indirectly, and those in `found`."""
     tree = ast.parse(files[name].read_text(encoding="utf-8"))
     modules = [
         node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.level and node.module
@@ -92,8 +93,8 @@ def _imported_names(name: str, files: dict[str, Path], found: frozenset[str] = f
     return found
 
 
-def _naming(names: list[str]) -> str:
-    """Lines that name all files that a file needs, directly or not, and do nothing; none if it needs none."""
+def _naming_lines(names: list[str]) -> str:
+    """Lines without effect that name all files that a file needs, directly or indirectly; empty if it needs none."""
     if not names:
         return ""
     reason = "# From a folder, Transformers before 5.8 copies only what the file that it loads names itself."

@@ -1,6 +1,7 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Checkpoints as repositories of the Hugging Face Hub: everything that a model needs there, and the way up."""
+"""Checkpoints as repositories of the Hugging Face Hub: writing all files that a model needs there, and uploading
+them."""
 
 import shutil
 import tempfile
@@ -38,17 +39,17 @@ After `import hier_nmt` the code of that package is run instead, and `trust_remo
 
 
 class HubError(RuntimeError):
-    """A checkpoint that cannot be published, or a Hub that did not take it; the message says why."""
+    """A checkpoint that cannot be published, or a Hub that rejected it; the message says why."""
 
 
 def write_repository(checkpoint: str | Path, folder: str | Path, name: str) -> None:
     """Writes weights, configuration, code, tokenizers and card of a checkpoint, and nothing else, into a folder.
 
     Args:
-        checkpoint: directory with a model and its tokenizer; its card, where it has one, is completed, and comes with
-            the figures (.png) beside it.
+        checkpoint: directory with a model and its tokenizer; if it has a card, the card is completed, and the figures
+            (.png) beside it are included.
         folder: where the repository is written.
-        name: heading of a new card, and what it tells users to load: the name of the repository.
+        name: name of the repository: heading of a new card, and the name in its example.
 
     Raises:
         HubError: the checkpoint lacks weights of its model.
@@ -68,9 +69,9 @@ def write_repository(checkpoint: str | Path, folder: str | Path, name: str) -> N
 
 
 def complete_card(path: str | Path, config: PreTrainedConfig, name: str) -> None:
-    """Adds to a card, a new one where there is none, what the Hub finds and runs a model by.
+    """Adds to a card (a new one if there is none) the metadata by which the Hub finds and runs a model.
 
-    That is the task, the library, the tags and the two languages; languages that the card names already stay.
+    These are the task, the library, the tags and the two languages; languages that the card already has are kept.
     """
     path = Path(path)
     languages = [getattr(config, f"{side}_language", None) for side in ("source", "target")]
@@ -93,23 +94,23 @@ def push_repository(
     revision: str | None = None,
     message: str = "Upload model",
 ) -> str:
-    """Uploads a folder in one commit and gives the address of that commit.
+    """Uploads a folder in one commit and returns the address of that commit.
 
-    The same commit removes the code that an earlier upload left and that this one has no more, and nothing else.
+    The same commit deletes code of an earlier upload that is not part of this one, and nothing else.
 
-    An interrupted upload changes nothing in the repository; given again, what has arrived in full is not sent again.
-    The token is that of `hf auth login` or `HF_TOKEN`, the Hub that of `HF_ENDPOINT`.
+    An interrupted upload changes nothing in the repository; when repeated, completely uploaded files are not uploaded
+    again. The token is that of `hf auth login` or `HF_TOKEN`, the Hub that of `HF_ENDPOINT`.
 
     Args:
-        folder: what `write_repository` wrote.
-        repo_id: "user/name"; the repository is made if it is not there.
-        private: only its owner may see it.
-        revision: branch, made if it is not there; None: the main one.
-        message: of the commit.
+        folder: a folder of `write_repository`.
+        repo_id: "user/name"; the repository is created if it does not exist.
+        private: whether only its owner may see it.
+        revision: branch, created if it does not exist; None: the main branch.
+        message: commit message.
 
     Raises:
-        HubError: the Hub refuses the token or the repository, cannot be reached, or shows to everybody what was meant
-            to be private.
+        HubError: the Hub refuses the token or the repository or cannot be reached, or a repository that should be
+            private is public.
     """
     api = HfApi(library_name="hier_nmt")
     try:
@@ -135,7 +136,7 @@ def push_repository(
 
 
 def _stale_remote_code(api: HfApi, repo_id: str, revision: str | None, needed: set[str]) -> list[str]:
-    """The names of the files of code in a repository that an earlier upload left there."""
+    """The names of code files of an earlier upload in a repository."""
     names = {name for name in api.list_repo_files(repo_id, revision=revision) if "/" not in name}
     if all(name in needed for name in names if name.endswith(".py")):
         return []
@@ -145,11 +146,11 @@ def _stale_remote_code(api: HfApi, repo_id: str, revision: str | None, needed: s
 
 
 def _reason(error: Exception) -> str:
-    """What went wrong and what helps."""
+    """What went wrong, and what to do."""
     status = error.response.status_code if isinstance(error, HfHubHTTPError) else None
     if status == 401:
         return "it refuses the token, or there is none (401); log in with `hf auth login` or set HF_TOKEN"
     if status == 403:
         return "the token may not write there (403); use one that may, or a repository of your own"
     cause = error.__cause__ or error
-    return f"{type(cause).__name__}: {str(cause).strip()}; the same command goes on where this one stopped"
+    return f"{type(cause).__name__}: {str(cause).strip()}; the same command continues where this one stopped"

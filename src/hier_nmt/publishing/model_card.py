@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Model cards, generated from what a training run and its evaluations wrote down; what is unknown says so."""
+"""Model cards, generated from the results of a training run and its evaluations; unknown values are shown as such."""
 
 import hashlib
 import json
@@ -30,7 +30,7 @@ class Evaluation:
     Attributes:
         model: name of the model, for the table.
         corpus: name of the corpus.
-        content: what `hier-nmt evaluate` or `hier-nmt contrastive` wrote.
+        content: the output of `hier-nmt evaluate` or `hier-nmt contrastive`.
     """
 
     model: str
@@ -39,7 +39,7 @@ class Evaluation:
 
     @classmethod
     def load(cls, argument: str) -> "Evaluation":
-        """The evaluation named by `MODEL:CORPUS:PATH`; ValueError says what is wrong with it."""
+        """The evaluation named by `MODEL:CORPUS:PATH`; ValueError if it is malformed."""
         model, _, rest = argument.partition(":")
         corpus, _, path = rest.partition(":")
         if not (model and corpus and path):
@@ -47,15 +47,15 @@ class Evaluation:
         try:
             content = json.loads(Path(path).read_text(encoding="utf-8"))
         except (OSError, json.JSONDecodeError) as error:
-            raise ValueError(f"{path} holds no scores: {error}") from None
+            raise ValueError(f"{path} has no scores: {error}") from None
         if "reports" not in content:
-            raise ValueError(f"{path} holds no scores: it has no key 'reports'")
+            raise ValueError(f"{path} has no scores: the key 'reports' is missing")
         return cls(model, corpus, content)
 
     @classmethod
     def of_scores(cls, row: dict[str, Any], signatures: dict[str, str]) -> "Evaluation":
-        """The evaluation that a row of a table stands for: `model`, `corpus`, `decoding`, `beams`, `sentences`,
-        `documents`, and a score under the name of each metric."""
+        """The evaluation of a table row: `model`, `corpus`, `decoding`, `beams`, `sentences`, `documents`, and a score
+        under the name of each metric."""
         facts = ("model", "corpus", "decoding", "beams", "sentences", "documents")
         scores = [
             {"name": name, "value": value, "signature": signatures.get(name, UNKNOWN)}
@@ -72,8 +72,8 @@ class Evaluation:
 
     @classmethod
     def of_accuracy(cls, row: dict[str, Any]) -> "Evaluation":
-        """The evaluation that a row of a table stands for: `set`, `model`, `evaluation`, `accuracy`, `interval`,
-        `chance`, `undecided`, `examples` and `signature`."""
+        """The evaluation of a table row: `set`, `model`, `evaluation`, `accuracy`, `interval`, `chance`, `undecided`,
+        `examples` and `signature`."""
         interval = row.get("interval")
         low, high = (None, None) if interval is None else interval
         accuracy = {
@@ -99,23 +99,22 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class CardTexts:
-    """What a card says that no file of a checkpoint knows: texts, and what is known about models that lie elsewhere.
+    """Contents of a card that no file of a checkpoint has: texts, and facts about models without a directory.
 
     Attributes:
         name: heading of the card.
-        model_path: what a user gives `pipeline` as the model.
-        path_with_code: the same for a user without the package, where the code lies beside the weights; default:
-            `model_path`.
-        description, intended_use, limits, training_data: paragraphs in Markdown; `training_data` says under which terms
-            the data may be used.
+        model_path: the argument of `pipeline` that loads the model.
+        path_with_code: the same for users without the package, with the code beside the weights; default: `model_path`.
+        description, intended_use, limits, training_data: paragraphs in Markdown; `training_data` includes the terms
+            under which the data may be used.
         license: of the weights, as the Hub names it.
         datasets: names of the training data.
         recipe: path of the recipe, from the root of the repository.
         energy: used in training, as text.
-        attention_figure: path or address of a picture of what the model looks at.
-        citations: out of `CITATIONS`.
+        attention_figure: path or address of a figure of the model's attention.
+        citations: keys of `CITATIONS`.
         results, signatures, accuracies: rows of tables, see `Evaluation.of_scores` and `Evaluation.of_accuracy`.
-        summary: what the training summary says, for a model without a directory.
+        summary: the training summary, for a model without a directory.
     """
 
     name: str
@@ -138,24 +137,24 @@ class CardTexts:
 
     @classmethod
     def load(cls, path: str | Path) -> "CardTexts":
-        """The texts in a YAML file; ValueError says what is wrong with it, OSError that it cannot be read."""
+        """The texts in a YAML file; ValueError if it is malformed, OSError if it cannot be read."""
         try:
             values = yaml.safe_load(read_text(path))
         except yaml.YAMLError as error:
-            raise ValueError(f"{path} is no YAML file: {error}") from None
+            raise ValueError(f"{path} is not a YAML file: {error}") from None
         known = [item.name for item in fields(cls)]
         if not isinstance(values, dict) or not {"name", "model_path", "description", "limits"} <= values.keys():
             raise ValueError(f"{path} needs the keys name, model_path, description and limits")
         if unknown := [str(key) for key in values if key not in known]:
             raise ValueError(f"{path}: unknown key {unknown[0]!r}; known are {', '.join(known)}")
-        if strangers := [name for name in values.get("citations", ()) if name not in CITATIONS]:
-            raise ValueError(f"{path}: unknown citation {strangers[0]!r}; known are {', '.join(CITATIONS)}")
+        if unknown_citations := [name for name in values.get("citations", ()) if name not in CITATIONS]:
+            raise ValueError(f"{path}: unknown citation {unknown_citations[0]!r}; known are {', '.join(CITATIONS)}")
         typed: dict[str, Any] = {key: tuple(one) if isinstance(one, list) else one for key, one in values.items()}
         return cls(**typed)
 
     @property
     def evaluations(self) -> list[Evaluation]:
-        """Those of the rows."""
+        """The evaluations of the table rows."""
         scores = [Evaluation.of_scores(row, self.signatures) for row in self.results]
         return scores + [Evaluation.of_accuracy(row) for row in self.accuracies]
 
@@ -170,15 +169,15 @@ def model_card(
     """The card of a model, from its `config.json`, its training summary and the evaluations.
 
     Args:
-        directory: checkpoint directory; None for a model that lies elsewhere: then the recipe says what the network is,
-            and the texts what is known about its training.
-        texts: what no file knows.
-        evaluations: rows of the results tables, in order, behind those of the texts.
+        directory: checkpoint directory; None for a model that is elsewhere: then the recipe describes the network, and
+            the texts its training.
+        texts: contents that no file has.
+        evaluations: further rows of the results tables, in order, after those of the texts.
         template: Jinja template of the card.
-        recipes: folder from which the path of the recipe leads.
+        recipes: folder that the path of the recipe is relative to.
 
     Raises:
-        FileNotFoundError: there is no `config.json`, or no such recipe.
+        FileNotFoundError: no `config.json`, or no such recipe.
         ValueError: neither a directory nor a recipe.
     """
     if directory is None and texts.recipe is None:
@@ -212,7 +211,7 @@ def model_card(
 
 
 def write_model_card(card: ModelCard, path: str | Path) -> None:
-    """Writes the card so that an interruption leaves the old one or the new one."""
+    """Writes the card atomically."""
     write_text(Path(path), str(card))
 
 
@@ -237,15 +236,18 @@ def results_table(evaluations: Sequence[Evaluation]) -> str:
 
 
 def forced_note(evaluations: Sequence[Evaluation]) -> str:
-    """What the scores are of: translations, and, named so, what was said with the reference fed in; nothing of none."""
+    """Whether the scores are of translations or of teacher forcing; empty without scores."""
     if not evaluations:
         return ""
-    free = "BLEU, chrF and TER are those of free-running translations: the model reads its own words, no reference."
+    free = (
+        "BLEU, chrF and TER are those of free-running translations: the model's inputs are its own tokens, not the "
+        "reference."
+    )
     if not any(report.get("label") == LABEL for item in evaluations for report in item.content["reports"]):
-        return f"{free} Scores with the reference fed in (teacher-forced): {UNKNOWN}."
+        return f"{free} Scores under teacher forcing: {UNKNOWN}."
     return (
-        f"{free} Those named teacher-forced are of no translation: for each word of the reference, the model's first "
-        f"choice behind the reference's own words. They compare with nothing but the same."
+        f"{free} Scores named teacher-forced are not those of translations: they score the model's most likely token "
+        f"at each position, given the reference's tokens before it, and are comparable only with each other."
     )
 
 
@@ -339,7 +341,7 @@ def _recipe_config(recipe: dict[str, Any]) -> dict[str, Any]:
     languages = {name: data[name] for name in ("source_language", "target_language")}
     sizes = {"vocab_size": tokenizer["vocab_size"]} if "vocab_size" in tokenizer else {}
     config = config_class(**sizes, **languages, **values).to_dict()
-    # The tokenizer of another model has as many tokens as it has there.
+    # The size of the vocabulary of another model's tokenizer is only known there.
     return config if sizes else {**config, "vocab_size": None}
 
 
@@ -419,7 +421,7 @@ def _training_rows(summary: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _precision(summary: dict[str, Any]) -> str:
-    # Summaries of earlier versions have it in the recipe only, which did not know `auto` then.
+    # Earlier summaries have it only in the recipe, which did not have `auto` then.
     uses_bf16 = summary.get("bf16", summary["recipe"]["training"].get("bf16"))
     return "bfloat16 autocast" if uses_bf16 else "float32"
 
@@ -458,5 +460,5 @@ def _hardware(summary: dict[str, Any]) -> str:
 
 
 def _thousands(number: int | str | None) -> str:
-    """The number with commas; a number that is only known roughly is a text."""
+    """The number with commas; an approximate number is a text."""
     return UNKNOWN if number is None else number if isinstance(number, str) else f"{number:,}"

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A trained model as two ONNX graphs, an encoder and a decoding step with cache, and greedy decoding with them.
 
-The encoder's graph gives the keys and values that the decoder's cross-attention reads, projected once; the decoder's
-takes the newest target token and the keys and values of those before, and gives logits and the longer cache.
+The encoder graph returns the projected keys and values of the decoder's cross-attention; the decoder graph takes the
+newest target token and the keys and values of the earlier ones, and returns logits and the extended cache.
 
-Dimensions: B batch, S source tokens, L target tokens written so far, H heads, E head width, V vocabulary.
+Dimensions: B batch, S source tokens, L target tokens so far, H heads, E head width, V vocabulary.
 """
 
 import json
@@ -35,11 +35,11 @@ _NO_ONNX = "exporting needs onnx, onnxscript and onnxruntime: pip install 'hier_
 
 
 class ExportError(ValueError):
-    """A model that has no ONNX form; the message says why."""
+    """A model that cannot be exported to ONNX; the message says why."""
 
 
 class EncoderGraph(nn.Module):
-    """The encoder, and the projections of its states that the decoder's layers read."""
+    """The encoder, and the projections of its states for the decoder's cross-attention."""
 
     def __init__(self, model: Any) -> None:
         super().__init__()
@@ -47,7 +47,7 @@ class EncoderGraph(nn.Module):
         self.attentions = nn.ModuleList(layer.encoder_attn for layer in model.model.decoder.layers)
 
     def forward(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        """Keys and values [B, H, S, E] of each decoder layer in turn, of source tokens and their mask [B, S]."""
+        """Keys and values [B, H, S, E] of each decoder layer in turn, for source tokens and their mask [B, S]."""
         states = self.encoder(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
         attentions: Any = self.attentions
         projected = ((attention.k_proj(states), attention.v_proj(states)) for attention in attentions)
@@ -67,7 +67,7 @@ class DecoderGraph(nn.Module):
     def __init__(self, model: Any) -> None:
         super().__init__()
         self.decoder = model.model.decoder
-        # A matrix of its own: the quantizer stores it turned around, and the embedding is the same one in the model.
+        # A separate matrix: the quantizer stores it transposed, while the model shares it with the embedding.
         self.register_buffer("output_matrix", model.lm_head.weight.detach().T.clone())  # [D, V]
 
     def forward(
@@ -82,10 +82,10 @@ class DecoderGraph(nn.Module):
 
         Args:
             decoder_input_ids: the newest target token [B, 1].
-            decoder_sentence_ids: numbers of the sentences of all L target tokens [B, L], 0 on padding.
+            decoder_sentence_ids: ids of the sentences of all L target tokens [B, L], 0 for padding.
             attention_mask: of the source [B, S].
-            source: what the encoder's graph gave, [B, H, S, E] each.
-            past: what the last step gave, [B, H, L - 1, E] each.
+            source: outputs of the encoder graph, [B, H, S, E] each.
+            past: cache of the previous step, [B, H, L - 1, E] each.
         """
         cache = EncoderDecoderCache(DynamicCache(), DynamicCache())
         for index in range(len(past) // 2):
@@ -95,7 +95,7 @@ class DecoderGraph(nn.Module):
         states = self.decoder(
             input_ids=decoder_input_ids,
             sentence_ids=decoder_sentence_ids,
-            # Of the source's states only the number is still read.
+            # Only the number of the source's states is still used.
             encoder_hidden_states=attention_mask[..., None].to(past[0].dtype),
             encoder_attention_mask=attention_mask,
             cache=cache,
@@ -108,7 +108,7 @@ class DecoderGraph(nn.Module):
 
 
 def check_exportable(config: Any) -> None:
-    """Raises ExportError for a network without ONNX form, with the reason."""
+    """Raises ExportError for a network that cannot be exported, with the reason."""
     if config.model_type != "hier_nmt":
         raise ExportError(
             f"model_type {config.model_type!r} is not exported: only the Transformer is (hier_nmt); other families "
@@ -129,24 +129,24 @@ def check_exportable(config: Any) -> None:
         )
     if config.cross_attention == "sentence":
         raise ExportError(
-            "cross_attention='sentence' is not exported: the exported decoder is not told the sentences of the source"
+            "cross_attention='sentence' is not exported: the exported decoder has no sentence ids of the source"
         )
     if "paragraph" in config.structure_levels and config.position_encoding == "multi_level":
         raise ExportError(
-            "position_encoding='multi_level' with the level 'paragraph' is not exported: the exported decoder is told "
-            "sentences, not paragraphs"
+            "position_encoding='multi_level' with the level 'paragraph' is not exported: the exported decoder gets "
+            "sentence ids, but no paragraph ids"
         )
 
 
 def export_model(model: PreTrainedModel, folder: str | Path) -> Path:
-    """Writes both graphs and what decoding needs to know into the folder, and gives the folder.
+    """Writes both graphs and the settings of decoding into the folder, and returns the folder.
 
     Args:
         model: in float32 on the CPU.
-        folder: is made.
+        folder: created if necessary.
 
     Raises:
-        ExportError: this network has no ONNX form.
+        ExportError: the network cannot be exported.
         ImportError: onnx and its companions are not installed.
     """
     check_exportable(model.config)
@@ -154,7 +154,7 @@ def export_model(model: PreTrainedModel, folder: str | Path) -> Path:
         raise ImportError(_NO_ONNX)
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    # Other implementations choose their own way by the shapes that they see.
+    # Other attention implementations branch on shapes.
     model = model.float().eval()
     model.set_attn_implementation("eager")
     with torch.no_grad():
@@ -169,14 +169,14 @@ def export_model(model: PreTrainedModel, folder: str | Path) -> Path:
 
 
 def quantize_model(folder: str | Path, output: str | Path) -> Path:
-    """Writes the graphs with matrices in int8 (activations are quantized as they come), and gives the output folder."""
+    """Writes the graphs with int8 matrices (activations are quantized dynamically), and returns the output folder."""
     if onnxruntime is None:
         raise ImportError(_NO_ONNX)
     folder, output = Path(folder), Path(output)
     output.mkdir(parents=True, exist_ok=True)
     for name in (ENCODER_FILE, DECODER_FILE):
         graph = onnx.load(folder / name)
-        # The shapes that the exporter wrote down are not those of the weights that the quantizer turns around.
+        # The shapes recorded by the exporter do not hold for the transposed weights of the quantizer.
         del graph.graph.value_info[:]
         quantize_dynamic(graph, output / name, weight_type=QuantType.QInt8, per_channel=True)
     (output / SETTINGS_FILE).write_bytes((folder / SETTINGS_FILE).read_bytes())
@@ -187,8 +187,8 @@ class OnnxTranslator:
     """Greedy decoding with the graphs of a folder.
 
     Args:
-        folder: what `export_model` or `quantize_model` wrote.
-        num_threads: of the runtime.
+        folder: output of `export_model` or `quantize_model`.
+        num_threads: threads of the runtime.
     """
 
     def __init__(self, folder: str | Path, num_threads: int = 1) -> None:
@@ -205,7 +205,7 @@ class OnnxTranslator:
         )
 
     def generate(self, sources: Sequence[Sequence[int]], max_new_tokens: int) -> list[list[int]]:
-        """The most likely token after token for each window of source ids, without the start and the end token."""
+        """The most likely token at each step for each window of source ids, without start and end tokens."""
         pad, eos = self.settings["pad_token_id"], self.settings["eos_token_id"]
         length = max(map(len, sources))
         input_ids = np.array([[*row, *[pad] * (length - len(row))] for row in sources], dtype=np.int64)
@@ -214,11 +214,11 @@ class OnnxTranslator:
         shape = (len(sources), self.settings["num_heads"], 0, self.settings["head_dim"])
         past = [np.zeros(shape, dtype=np.float32) for _ in range(2 * self.settings["num_layers"])]
         newest = np.full((len(sources), 1), self.settings["decoder_start_token_id"], dtype=np.int64)
-        numbers = np.ones((len(sources), 1), dtype=np.int64)
+        sentence_ids = np.ones((len(sources), 1), dtype=np.int64)
         written: list[list[int]] = [[] for _ in sources]
         is_done = np.zeros(len(sources), dtype=bool)
         for _ in range(max_new_tokens):
-            logits, *past = _run(self._decoder, [newest, numbers, mask, *source, *past])
+            logits, *past = _run(self._decoder, [newest, sentence_ids, mask, *source, *past])
             chosen = np.where(is_done, pad, logits.argmax(-1))
             is_done |= chosen == eos
             for row, token in zip(written, chosen, strict=True):
@@ -226,15 +226,16 @@ class OnnxTranslator:
                     row.append(int(token))
             if is_done.all():
                 break
-            numbers = self._count_on(numbers, newest[:, 0], is_done)
+            sentence_ids = self._extended_ids(sentence_ids, newest[:, 0], is_done)
             newest = chosen[:, None]
         return written
 
-    def _count_on(self, numbers: np.ndarray, last: np.ndarray, is_done: np.ndarray) -> np.ndarray:
-        """The numbers [B, L] with those of the next tokens: behind a separator a sentence begins; padding has 0."""
+    def _extended_ids(self, sentence_ids: np.ndarray, last: np.ndarray, is_done: np.ndarray) -> np.ndarray:
+        """The sentence ids [B, L] extended by those of the next tokens: after a separator a sentence starts; padding
+        has 0."""
         separators = [self.settings["sep_token_id"], self.settings["par_token_id"]]
-        following = numbers[:, -1] + np.isin(last, [one for one in separators if one is not None])
-        return np.concatenate([numbers, np.where(is_done, 0, following)[:, None]], axis=1)
+        following = sentence_ids[:, -1] + np.isin(last, [one for one in separators if one is not None])
+        return np.concatenate([sentence_ids, np.where(is_done, 0, following)[:, None]], axis=1)
 
 
 def _run(session: Any, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
@@ -255,7 +256,7 @@ def _export_decoder(graph: DecoderGraph, config: Any, path: Path) -> None:
     past, source = (
         [torch.zeros(2, size[0], length, size[1]) for _ in range(2 * config.decoder_layers)] for length in (3, 5)
     )
-    newest, numbers, mask = (
+    newest, sentence_ids, mask = (
         torch.full((2, 1), 6),
         torch.ones(2, 4, dtype=torch.long),
         torch.ones(2, 5, dtype=torch.long),
@@ -268,7 +269,7 @@ def _export_decoder(graph: DecoderGraph, config: Any, path: Path) -> None:
         [{0: batch, 2: source_length}] * len(source),
         [{0: batch, 2: past_length}] * len(past),
     )
-    _export(graph, path, (newest, numbers, mask, source, past), axes)
+    _export(graph, path, (newest, sentence_ids, mask, source, past), axes)
 
 
 def _export(graph: nn.Module, path: Path, arguments: tuple[Any, ...], axes: tuple[Any, ...]) -> None:

@@ -1,3 +1,3 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The generated corpus whose sentences need their context."""
+"""A generated corpus whose sentences need their context."""

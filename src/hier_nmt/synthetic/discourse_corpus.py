@@ -1,12 +1,12 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A controlled corpus with a known truth: English-French documents in which some words can be translated only with the
-sentences before them, and contrastive examples of the same.
+"""A controlled corpus with known truth: English-French documents in which some words can be translated only with the
+sentences before them, and contrastive examples of these sentences.
 
-Four phenomena: pronouns (`it`, `they`, `them`), the register of `you`, words with two senses, and elided verbs. What
-decides is always one rule: for pronouns what can be said of a thing or done to it, the number, or the colour; the
-opening; the topic; the only habit spoken of. It is never the distance, and never the ambiguous sentence itself: each
-such sentence is as likely with the one translation as with the other.
+Four phenomena: pronouns (`it`, `they`, `them`), the register of `you`, words with two senses, and elided verbs. One
+rule always decides: for pronouns the predicates or actions that fit a thing, the number, or the colour; for the others
+the opening of the dialogue, the topic, or the only habit mentioned. Neither the distance nor the ambiguous sentence
+itself ever decides: each ambiguous sentence has both translations equally often.
 """
 
 import random
@@ -20,12 +20,12 @@ from .discourse_scenes import PHENOMENA, Scene, Supply, make_scene
 from .discourse_sentences import Sentence, with_name
 
 MAX_DISTANCE = 12
-# Between a habit and the sentence that takes it up nothing else may happen, so they stand close.
+# Nothing else may happen between a habit and the sentence that refers to it, so they are close.
 MAX_ELLIPSIS_DISTANCE = 3
 # Weights of the distances 1, 2, ... 12 in documents: most are within a window of four sentences.
 DISTANCE_WEIGHTS = (12, 6, 4, 2, 1, 1, 1, 1, 1, 1, 1, 1)
 DEFAULT_LENGTH = 20
-# How often a document has scenes of a phenomenon, where not 1: what a verb takes is the hardest to learn.
+# Relative frequencies of scenes other than 1: what a verb takes is the hardest to learn.
 _SCENE_WEIGHTS = {"pronoun-verb": 3}
 
 
@@ -36,8 +36,8 @@ class Ambiguity:
     Attributes:
         phenomenon: one of `PHENOMENA`.
         sentence: its index in the document.
-        decided_by: index of the nearest sentence before it that decides.
-        expected_words, wrong_words: French words that only the right and only the wrong translation has.
+        decided_by: index of the nearest deciding sentence before it.
+        expected_words, wrong_words: French words that only the right and only the wrong translation contains.
         wrong_translation: the other translation.
     """
 
@@ -50,7 +50,7 @@ class Ambiguity:
 
     @property
     def distance(self) -> int:
-        """Sentences back to what decides."""
+        """Number of sentences back to the deciding sentence."""
         return self.sentence - self.decided_by
 
 
@@ -69,8 +69,8 @@ def make_document(
     distance_weights: Sequence[float] = DISTANCE_WEIGHTS,
     phenomena: Sequence[str] = PHENOMENA,
 ) -> DiscourseDocument:
-    """A document of `length` sentences: scenes woven into each other, so that ambiguous sentences have their deciders
-    1 to 12 sentences before them, and neutral sentences where nothing else stands.
+    """A document of `length` sentences: interleaved scenes, whose ambiguous sentences are 1 to 12 sentences after their
+    deciding sentences, with neutral sentences in the remaining places.
 
     Raises:
         ValueError: a length below 2.
@@ -100,7 +100,7 @@ def _draw_distance(phenomenon: str, rng: random.Random, weights: Sequence[float]
 
 
 def _free_starts(sentences: list[Sentence | None], phenomenon: str, distance: int) -> list[int]:
-    """Where a scene can begin; around an ellipsis everything up to its end must be free."""
+    """Indices where a scene can start; for an ellipsis all sentences up to its end must be free."""
     step = 1 if phenomenon == "ellipsis" else distance
     return [
         start
@@ -117,7 +117,7 @@ def _place(
     rng: random.Random,
     weights: Sequence[float],
 ) -> Iterator[Ambiguity]:
-    """Puts the scene into the document; further ambiguous sentences follow where there is room for them."""
+    """Puts the scene into the document; further ambiguous sentences follow if there is room for them."""
     sentences[start] = scene.decider
     if scene.phenomenon == "ellipsis":
         for index in range(start + 1, start + distance):
@@ -126,8 +126,8 @@ def _place(
     for number, sentence in enumerate(scene.ambiguous):
         if number:
             distance = _draw_distance(scene.phenomenon, rng, weights)
-            # The two things of a pronoun scene are both decided by its first sentence; elsewhere each sentence goes on
-            # from the one before.
+            # Both things of a pronoun scene are decided by its first sentence; in other scenes each sentence is decided
+            # by the one before.
             decided_by = start if scene.phenomenon.startswith("pronoun") else decided_by
         index = decided_by + distance
         if index >= len(sentences) or (number and sentences[index] is not None):
@@ -164,18 +164,18 @@ def make_documents(
     distance_weights: Sequence[float] = DISTANCE_WEIGHTS,
     phenomena: Sequence[str] = PHENOMENA,
 ) -> Iterator[DiscourseDocument]:
-    """The documents of a split ("train", "dev", "test" or any name), always the same for the same arguments.
+    """The documents of a split ("train", "dev", "test" or any name); the same arguments always give the same documents.
 
     Args:
         split: documents of different splits are drawn independently.
-        num_documents: how many.
+        num_documents: number of documents.
         seed: of the corpus.
         length: sentences of a document.
         distance_weights: weights of the distances 1, 2, ...
-        phenomena: which of `PHENOMENA`.
+        phenomena: a selection from `PHENOMENA`.
     """
     for index in range(num_documents):
-        # Random takes strings as they are, whatever the hash seed of the process.
+        # Seeding with a string does not depend on the hash seed of the process.
         rng = random.Random(f"{seed} {split} {index}")
         yield make_document(f"{split}.{index}", rng, length, distance_weights, phenomena)
 
@@ -183,12 +183,12 @@ def make_documents(
 def document_examples(
     documents: Iterable[DiscourseDocument], num_context_sentences: int = MAX_DISTANCE
 ) -> Iterator[ContrastiveExample]:
-    """The ambiguous sentences of documents as contrastive examples, with the sentences before each.
+    """The ambiguous sentences of documents as contrastive examples, with the sentences before each as context.
 
     Args:
         documents: the documents.
-        num_context_sentences: how many sentences before, where there are as many. The nearest sentence that decides is
-            never further away than `MAX_DISTANCE`, but an opening may be, which said first how `you` is translated.
+        num_context_sentences: number of context sentences, if there are as many. The nearest deciding sentence is at
+            most `MAX_DISTANCE` away; an opening that first determined how `you` is translated may be farther.
 
     Raises:
         ValueError: a negative number of sentences.
@@ -218,15 +218,15 @@ def make_contrastive_set(
 ) -> Iterator[ContrastiveExample]:
     """Contrastive examples, `num_pairs` pairs for each phenomenon and distance.
 
-    The two examples of a pair have the same ambiguous sentence and the same two translations in the same order, of
-    which the one context asks for the first and the other for the second: without the context there is nothing to
-    choose by, and whoever does without it is right in exactly one of them.
+    The two examples of a pair have the same ambiguous sentence and the same two translations in the same order; one
+    context requires the first, the other the second. Without the context nothing distinguishes them, so a model that
+    ignores it is right for exactly one of them.
 
     Args:
         num_pairs: pairs for each phenomenon and distance.
         seed: of the set.
-        max_distance: the largest distance; 3 at most for ellipses.
-        phenomena: which of `PHENOMENA`.
+        max_distance: the largest distance; at most 3 for ellipses.
+        phenomena: a selection from `PHENOMENA`.
     """
     for phenomenon in phenomena:
         longest = min(max_distance, MAX_ELLIPSIS_DISTANCE) if phenomenon == "ellipsis" else max_distance
@@ -239,7 +239,7 @@ def make_contrastive_set(
 def _contrastive_pair(name: str, phenomenon: str, distance: int, seed: str) -> Iterator[ContrastiveExample]:
     scenes = []
     for choice in (False, True):
-        # The same draws in both, up to what the choice changes: the noun, opening or topic.
+        # The same random draws in both, up to what the choice changes: the noun, opening or topic.
         rng = random.Random(seed)
         supply = Supply(rng)
         scenes.append((make_scene(phenomenon, supply, choice), _context_fillers(phenomenon, distance, supply)))
@@ -263,16 +263,16 @@ def _contrastive_pair(name: str, phenomenon: str, distance: int, seed: str) -> I
 
 
 def _context_fillers(phenomenon: str, distance: int, supply: Supply) -> list[Sentence]:
-    """`distance - 1` sentences that stand between decider and ambiguous sentence, then 0 to 3 that stand before.
+    """`distance - 1` sentences between the deciding and the ambiguous sentence, then 0 to 3 sentences before them.
 
-    Among those between are introductions of other things, of both genders, but not before an ellipsis.
+    The former include introductions of other things, of both genders, but not before an ellipsis.
     """
     rng = supply.rng
     num_between, num_before = distance - 1, rng.randint(0, 3)
     fillers = [_neutral(rng) for _ in range(num_between + num_before)]
     if phenomenon == "ellipsis":
         return fillers
-    places = rng.sample(range(num_between), min(num_between, (num_between + 1) // 2, len(supply.classes) // 2))
-    for place in places:
-        fillers[place] = make_scene("pronoun-verb", supply).decider
+    chosen = rng.sample(range(num_between), min(num_between, (num_between + 1) // 2, len(supply.classes) // 2))
+    for index in chosen:
+        fillers[index] = make_scene("pronoun-verb", supply).decider
     return fillers

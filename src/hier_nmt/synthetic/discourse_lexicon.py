@@ -1,7 +1,7 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The words of the controlled discourse corpus, written by hand: nouns by what can be said of them, predicates, habits,
-openings of dialogues, words with two translations, and sentences that decide nothing."""
+"""The hand-written lexicon of the controlled discourse corpus: nouns by the predicates that fit them, predicates,
+habits, openings of dialogues, words with two translations, and neutral sentences."""
 
 from typing import NamedTuple
 
@@ -17,7 +17,7 @@ class Noun(NamedTuple):
 
 
 class Predicate(NamedTuple):
-    """What is said of a thing, without its subject: English singular and plural; French by gender and number."""
+    """A predicate of a thing, without its subject: English singular and plural; French by gender and number."""
 
     english: str
     english_plural: str
@@ -32,8 +32,8 @@ class Predicate(NamedTuple):
 
 
 class Action(NamedTuple):
-    """What is done to a thing: English with "{it}" for it or them; the French participle by gender, which agrees with
-    the pronoun before it."""
+    """An action done to a thing: English with "{it}" for it or them; the French participle by gender, which agrees with
+    the preceding pronoun."""
 
     english: str
     masculine: str
@@ -41,7 +41,7 @@ class Action(NamedTuple):
 
 
 class NounClass(NamedTuple):
-    """Nouns of which the same things can be said, as many masculine as feminine ones, and those things.
+    """Nouns that share predicates and an action, with equally many masculine and feminine nouns.
 
     The predicates and the action of a class fit no noun of another class.
     """
@@ -67,9 +67,10 @@ class Colour(NamedTuple):
 
 
 class TwoSenses(NamedTuple):
-    """An English word with two translations: for each sense sentences that state the topic; sentences with the word.
+    """An English word with two translations: for each sense sentences that state the topic, and sentences with the
+    word.
 
-    `topics` holds for each of the two senses pairs (English, French) with "{name}" for a person. `sentences` holds
+    `topics` has for each of the two senses pairs (English, French) with "{name}" for a person. `sentences` has
     (English, French in the first sense, French in the second).
     """
 
@@ -79,14 +80,14 @@ class TwoSenses(NamedTuple):
 
 
 class Habit(NamedTuple):
-    """Something that people do: English verb in the third person, French verb in the third person."""
+    """A habit: English verb in the third person, French verb in the third person."""
 
     english: str
     french: str
 
 
 def _nouns(is_feminine: bool, *rows: str) -> tuple[Noun, ...]:
-    """Nouns from "english/french"; irregular plurals stand behind a comma: "english,plural/french,plural"."""
+    """Nouns from "english/french"; irregular plurals follow a comma: "english,plural/french,plural"."""
     nouns = []
     for row in rows:
         english, french = (side.split(",") for side in row.split("/"))
@@ -99,7 +100,7 @@ def _plural(forms: list[str]) -> str:
 
 
 def _is(english: str, adjective: str, rest: str = "", feminine: str = "") -> Predicate:
-    """A predicate "is ..." whose French adjective or participle agrees; `feminine` where it does not add an "e"."""
+    """A predicate "is ..." whose French adjective or participle agrees; `feminine` if it does not add an "e"."""
     feminine = feminine or f"{adjective}e"
     last = adjective.rpartition(" ")[2]
     plural = adjective if last.endswith(("s", "x")) else f"{adjective}s"
@@ -221,7 +222,7 @@ NOUN_CLASSES = (
     ),
 )
 
-# Their two forms differ: beside the noun the colour shows the gender too.
+# The two forms differ: beside the noun the colour shows the gender, too.
 COLOURS = (
     Colour("purple", "violet", "violette"),
     Colour("green", "vert", "verte"),
@@ -230,11 +231,11 @@ COLOURS = (
     Colour("white", "blanc", "blanche"),
     Colour("grey", "gris", "grise"),
 )
-# What a coloured thing can be compared with.
+# Things that a coloured thing is compared with.
 COLOURED_AS = (("The door", "La porte"), ("The curtain", "Le rideau"), ("The wall", "Le mur"))
 
 NAMES = ("Anna", "Emma", "Julie", "Lucas", "Marie", "Paul", "Thomas", "Victor")
-# What somebody can do with any thing.
+# Actions that somebody can do with any thing.
 ENCOUNTERS = (
     ("sees", "voit"),
     ("draws", "dessine"),
@@ -394,7 +395,7 @@ HABITS = (
 )
 HABIT_TIMES = (("every day", "tous les jours"), ("all the time", "tout le temps"), ("on Sundays", "le dimanche"))
 
-# They name no thing, do nothing that "does" could stand for, address nobody and state no topic.
+# They name no thing, contain no action that "does" could refer to, address nobody and state no topic.
 NEUTRAL = (
     ("The evening is quiet.", "La soirée est calme."),
     ("Nobody is at home.", "Personne n'est à la maison."),

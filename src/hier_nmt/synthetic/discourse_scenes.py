@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Scenes of the controlled discourse corpus: a sentence that decides, and the ambiguous ones that it decides."""
+"""Scenes of the controlled discourse corpus: a deciding sentence, and the ambiguous sentences that it decides."""
 
 import random
 from collections.abc import Sequence
@@ -35,8 +35,8 @@ from .discourse_sentences import (
     with_name,
 )
 
-# Of the things that pronouns stand for, "single" was introduced alone, the others beside a thing of the other gender,
-# from which what the verb takes, the number, or an attribute (the colour) tells them.
+# For pronouns "single" means that the thing was introduced alone. Otherwise a thing of the other gender is beside it,
+# and what the verb takes, the number, or an attribute (the colour) distinguishes them.
 PHENOMENA = (
     "pronoun-single", "pronoun-verb", "pronoun-number", "pronoun-attribute", "register", "word-sense", "ellipsis",
 )  # fmt: skip
@@ -44,7 +44,7 @@ PHENOMENA = (
 
 @dataclass
 class Scene:
-    """A sentence that decides and the ambiguous one that it decides, or several, with the phenomenon."""
+    """A deciding sentence and one or more ambiguous sentences that it decides, with the phenomenon."""
 
     phenomenon: str
     decider: Sentence
@@ -53,7 +53,7 @@ class Scene:
 
 @dataclass
 class Supply:
-    """What a document may still use: nothing in it may be decided by two things at once."""
+    """What a document may still use; nothing in a document may be decided by two things at once."""
 
     rng: random.Random
     classes: list[NounClass] = field(default_factory=lambda: list(NOUN_CLASSES))
@@ -67,7 +67,7 @@ class Supply:
         self.rng.shuffle(self.colours)
 
     def available(self) -> list[str]:
-        """The phenomena there is still something for."""
+        """The phenomena for which something is left."""
         possible = {
             "pronoun-single": bool(self.classes),
             "pronoun-verb": len(self.classes) >= 2,
@@ -80,7 +80,7 @@ class Supply:
         return [phenomenon for phenomenon in PHENOMENA if possible[phenomenon]]
 
     def take_class(self, with_colour: bool = False) -> NounClass:
-        """A class that the document has not spoken of."""
+        """A noun class that the document has not used."""
         index = next(i for i, item in enumerate(self.classes) if item.has_colour or not with_colour)
         return self.classes.pop(index)
 
@@ -90,9 +90,9 @@ def make_scene(phenomenon: str, supply: Supply, choice: bool | None = None) -> S
 
     Args:
         phenomenon: one of `PHENOMENA`.
-        supply: what the document may use; it is used up.
-        choice: which of its two translations the first ambiguous sentence gets: the feminine, informal or second one
-            where True. None: by chance.
+        supply: what the document may use; used items are removed.
+        choice: the translation of the first ambiguous sentence: the feminine, informal or second one if True. None:
+            random.
     """
     choice = supply.rng.random() < 0.5 if choice is None else choice
     if phenomenon.startswith("pronoun"):
@@ -103,7 +103,7 @@ def make_scene(phenomenon: str, supply: Supply, choice: bool | None = None) -> S
 
 
 def _pronoun_scene(phenomenon: str, supply: Supply, is_feminine: bool) -> Scene:
-    """One thing, or two of different gender, then something that can be said of the one, and of the other."""
+    """One thing, or two of different gender, then sentences about the one and about the other."""
     rng = supply.rng
     first_class = supply.take_class(with_colour=phenomenon == "pronoun-attribute")
     classes = [first_class]
@@ -117,7 +117,7 @@ def _pronoun_scene(phenomenon: str, supply: Supply, is_feminine: bool) -> Scene:
 
 
 def _speak_of(thing: Thing, noun_class: NounClass, rng: random.Random) -> Sentence:
-    """A sentence about a thing that does not name it; the colour where it has one."""
+    """A sentence about a thing that does not name it; about its colour if it has one."""
     if thing.colour is not None:
         return say_colour_of(thing, thing.colour, rng.choice(COLOURED_AS))
     if rng.random() < 0.5:
@@ -135,7 +135,7 @@ def _single_thing(noun_class: NounClass, is_feminine: bool, supply: Supply) -> T
 
 
 def _two_things(phenomenon: str, classes: Sequence[NounClass], is_feminine: bool, supply: Supply) -> list[Thing]:
-    """Two things that differ in gender and in what the phenomenon tells them apart by."""
+    """Two things that differ in gender and in the property that distinguishes them in this phenomenon."""
     rng = supply.rng
     numbers: list[tuple[str, str] | None] = [None, None]
     if phenomenon == "pronoun-number":
@@ -165,7 +165,7 @@ def _register_scene(supply: Supply, is_informal: bool) -> Scene:
 
 
 def _sense_scene(supply: Supply, is_second: bool) -> Scene:
-    """A topic, then sentences with a word that means something else under another topic."""
+    """A topic, then sentences with a word that has another sense under another topic."""
     rng = supply.rng
     supply.has_topic = True
     word = rng.choice(TWO_SENSES)
@@ -178,7 +178,7 @@ def _sense_scene(supply: Supply, is_second: bool) -> Scene:
 
 
 def _ellipsis_scene(supply: Supply, is_second: bool) -> Scene:
-    """A habit of somebody, then that somebody else has it too, or not, without saying what."""
+    """A habit of somebody, then that somebody else has it too, or not, with the verb elided."""
     rng = supply.rng
     supply.has_habit = True
     habits = rng.sample(HABITS, 2)

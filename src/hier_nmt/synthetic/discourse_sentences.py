@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The rules of the controlled discourse corpus: functions that put words of the lexicon into sentence pairs."""
+"""The rules of the controlled discourse corpus: functions that build sentence pairs from the lexicon."""
 
 import re
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from .discourse_lexicon import Action, Colour, Habit, Noun, Predicate
 
 
 class Sentence(NamedTuple):
-    """An English sentence and its French translation; an ambiguous one has the other translation too."""
+    """An English sentence and its French translation; an ambiguous sentence also has its other translation."""
 
     english: str
     french: str
@@ -27,7 +27,7 @@ class Sentence(NamedTuple):
 
 
 class Thing(NamedTuple):
-    """A noun as a document speaks of it: one of its kind, or several; perhaps of a colour."""
+    """A noun as a document uses it: one thing of its kind, or several; perhaps with a colour."""
 
     noun: Noun
     number: tuple[str, str] | None = None
@@ -52,7 +52,7 @@ class Thing(NamedTuple):
 
     @property
     def french(self) -> str:
-        """The French noun phrase, indefinite; an adjective of colour stands behind the noun and agrees."""
+        """The French noun phrase, indefinite; an adjective of colour follows the noun and agrees."""
         if self.number is not None:
             return f"{self.number[1]} {self.noun.french_plural}"
         phrase = f"{'une' if self.noun.is_feminine else 'un'} {self.noun.french}"
@@ -70,7 +70,7 @@ def introduce(name: str, encounter: tuple[str, str], things: Sequence[Thing]) ->
 
 
 def say_of(thing: Thing, predicate: Predicate) -> Sentence:
-    """`It is switched off.`, whose French subject and participle take the gender of the thing."""
+    """`It is switched off.`; the French subject and participle take the gender of the thing."""
     subject, verb = ("They", predicate.english_plural) if thing.is_plural else ("It", predicate.english)
     right, other = (
         f"{_pronoun(is_feminine, thing.is_plural)} {predicate.french(is_feminine, thing.is_plural)}."
@@ -80,7 +80,7 @@ def say_of(thing: Thing, predicate: Predicate) -> Sentence:
 
 
 def do_to(thing: Thing, name: str, action: Action) -> Sentence:
-    """`Anna has eaten it.`, whose French participle takes the gender of the thing."""
+    """`Anna has eaten it.`; the French participle takes the gender of the thing."""
     it, start, ending = ("them", "les a", "s") if thing.is_plural else ("it", "l'a", "")
     right, other = (
         f"{name} {start} {action.feminine if is_feminine else action.masculine}{ending}."
@@ -90,7 +90,7 @@ def do_to(thing: Thing, name: str, action: Action) -> Sentence:
 
 
 def say_colour_of(thing: Thing, colour: Colour, compared: tuple[str, str]) -> Sentence:
-    """`The door is the same green as it is.`, said of the one thing of that colour."""
+    """`The door is the same green as it is.`, about the one thing of that colour."""
     genders = (thing.noun.is_feminine, not thing.noun.is_feminine)
     right, other = (
         f"{compared[1]} est du même {colour.masculine} {_AS_IT_IS[is_feminine]}." for is_feminine in genders
@@ -99,7 +99,7 @@ def say_colour_of(thing: Thing, colour: Colour, compared: tuple[str, str]) -> Se
 
 
 def with_name(pair: tuple[str, ...], name: str) -> Sentence:
-    """A sentence pair of the lexicon with the name in its place, and a `que` before it elided where it must be."""
+    """A sentence pair of the lexicon with a name filled in; a `que` before it is elided if necessary."""
     return Sentence(*(text.format(name=name) for text in pair))
 
 
@@ -109,7 +109,8 @@ def state_habit(name: str, habit: Habit, time: tuple[str, str]) -> Sentence:
 
 
 def elide_habit(name: str, form: int, habit: Habit, other: Habit) -> Sentence:
-    """`Paul never does.`: French must say what; `form` is from 0 to `NUM_ELLIPSES` - 1, `other` another habit."""
+    """`Paul never does.`, for which French needs the verb; `form` is from 0 to `NUM_ELLIPSES` - 1, `other` another
+    habit."""
     that = f"qu'{name}" if name[0] in "AEIOU" else f"que {name}"
     english, french = (
         (f"{name} never does.", f"{name} ne {{}} jamais."),

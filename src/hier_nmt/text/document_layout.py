@@ -1,22 +1,22 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Where the sentences of a document stand in its text, and the text with their translations in their places."""
+"""Where the sentences of a document are in its text, and how their translations replace them."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from .inline_markup import Mark, with_marks
+from .inline_markup import Mark, insert_marks
 from .protected_spans import OBJECT
 from .segmentation import segment_text
 
 
 class PlacedSentence(NamedTuple):
-    """A translated sentence as it goes into the text: `white_space`, which is what the text has between it and the
-    sentence before (with a text format also markup), then `translation`.
+    """A translated sentence and the text before it: `white_space` is what separates it from the sentence before (in a
+    text format including markup), then comes `translation`.
 
-    Behind the last sentence comes, if the text goes on, one with nothing but `white_space`.
+    If the text goes on after the last sentence, a final entry has only `white_space`.
     """
 
     source: str
@@ -26,9 +26,9 @@ class PlacedSentence(NamedTuple):
 
 
 class SentenceSlot(NamedTuple):
-    """A sentence at [start, stop) of a text: its own text, without the markup inside, which is in `marks`.
+    """A sentence at [start, stop) of a document. `text` is the sentence without its inline markup, which is in `marks`.
 
-    What stands in the place of a word, such as code, is in the text as an `OBJECT`, and as it is written in `objects`.
+    Markup that acts as a word, such as code, is an `OBJECT` in `text`, and is in `objects` as the document has it.
     """
 
     start: int
@@ -40,17 +40,17 @@ class SentenceSlot(NamedTuple):
     objects: tuple[str, ...] = ()
 
     def with_objects(self, text: str) -> str:
-        """The text of the sentence, or its translation, with its objects as they are written."""
+        """The text of the sentence, or its translation, with each `OBJECT` replaced by the original markup."""
         return with_objects(text, iter(self.objects))
 
 
 def with_objects(text: str, objects: Iterator[str]) -> str:
-    """The text with the next of these in the place of each `OBJECT`."""
+    """The text with each `OBJECT` replaced by the next of `objects`."""
     return re.sub(OBJECT, lambda match: next(objects, OBJECT), text)
 
 
 class TextRun(NamedTuple):
-    """Text of a document with markup, and for each of its characters where what it is written as begins and ends."""
+    """Text of a document with markup, and for each of its characters the span [start, stop) of the document."""
 
     text: str
     starts: Sequence[int]
@@ -65,9 +65,9 @@ class DocumentLayout:
 
     Attributes:
         source: the text.
-        slots: the sentences, in order, none over another.
-        joiner: what the target language writes between sentences that have nothing between them in the source,
-            unless both stay as they are.
+        slots: the sentences, in order and without overlaps.
+        joiner: separator of the target language for sentences with nothing between them in the source. It is not
+            inserted between two sentences whose translations equal their sources.
     """
 
     source: str
@@ -81,8 +81,9 @@ class DocumentLayout:
             found.setdefault(slot.paragraph, []).append(slot.text)
         return list(found.values())
 
-    def placed(self, translations: Iterable[str]) -> Iterator[PlacedSentence]:
-        """The translated sentences, each as soon as its translation is there; joined they are the translated text."""
+    def translated_sentences(self, translations: Iterable[str]) -> Iterator[PlacedSentence]:
+        """The translated sentences, each as soon as its translation is available; joined they are the translated
+        text."""
         previous = SentenceSlot(0, 0, "", 0)
         was_copied = True
         for slot, translation in zip(self.slots, translations, strict=True):
@@ -91,30 +92,30 @@ class DocumentLayout:
             if not between and previous.text and slot.text and not (was_copied and is_copied):
                 between = self.joiner
             source = slot.with_objects(slot.text)
-            yield PlacedSentence(source, self._written(slot, translation), between, slot.paragraph)
+            yield PlacedSentence(source, self._rendered(slot, translation), between, slot.paragraph)
             previous, was_copied = slot, is_copied
         if rest := self.source[previous.stop :]:
             yield PlacedSentence("", "", rest, previous.paragraph)
 
     def text(self, translations: Iterable[str]) -> str:
         """The translated text."""
-        return "".join(one.white_space + one.translation for one in self.placed(translations))
+        return "".join(one.white_space + one.translation for one in self.translated_sentences(translations))
 
-    def _written(self, slot: SentenceSlot, translation: str) -> str:
+    def _rendered(self, slot: SentenceSlot, translation: str) -> str:
         if translation == slot.text:
             return self.source[slot.start : slot.stop]
         objects = iter(slot.objects)
-        return with_marks(slot.text, slot.marks, translation, lambda text: with_objects(slot.escape(text), objects))
+        return insert_marks(slot.text, slot.marks, translation, lambda text: with_objects(slot.escape(text), objects))
 
 
 def text_layout(text: str, language: str, joiner: str) -> DocumentLayout:
-    """The layout of plain text, of which a newline ends a paragraph."""
+    """The layout of plain text, in which a newline ends a paragraph."""
     run = TextRun(text, range(len(text)), range(1, len(text) + 1))
     return run_layout(text, [run], language, joiner)
 
 
 def run_layout(source: str, runs: Iterable[TextRun], language: str, joiner: str) -> DocumentLayout:
-    """The layout of a document with markup: each run begins a paragraph, and what is in none of them stays."""
+    """The layout of a document with markup: each run starts a paragraph; text outside of all runs stays as it is."""
     slots: list[SentenceSlot] = []
     for run in runs:
         first = slots[-1].paragraph + 1 if slots else 0
@@ -139,7 +140,7 @@ def run_layout(source: str, runs: Iterable[TextRun], language: str, joiner: str)
 
 
 def structured_layout(paragraphs: Iterable[Iterable[str]], joiner: str) -> DocumentLayout:
-    """The layout of given sentences: they are joined, and paragraphs are parted by a blank line."""
+    """The layout of given sentences: joined by `joiner` within a paragraph, with a blank line between paragraphs."""
     source = ""
     slots = []
     for index, paragraph in enumerate(paragraphs):

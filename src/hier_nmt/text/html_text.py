@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The text in HTML, found without changing anything around it."""
+"""Finds the text in HTML, without changing anything around it."""
 
 import html
 import re
@@ -9,10 +9,10 @@ from html.parser import HTMLParser
 from typing import Literal, NamedTuple
 
 from .document_layout import TextRun
-from .protected_spans import OBJECT, masked, template_spans
+from .protected_spans import OBJECT, mask_spans, template_spans
 from .run_builder import RunBuilder
 
-# Elements inside of sentences; every other one begins and ends paragraphs.
+# Elements inside sentences; all others start and end paragraphs.
 _INLINE = frozenset(
     ["a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "data", "del", "dfn", "em", "font", "i", "ins", "label"]
 ) | {
@@ -33,24 +33,24 @@ _INLINE = frozenset(
     "u",
     "wbr",
 }
-# Elements whose content is no text in a language: inside of sentences, and all of them.
-_INLINE_KEPT = frozenset(["code", "kbd", "math", "samp", "svg", "tt", "var"])
-_KEPT = _INLINE_KEPT | {"iframe", "object", "plaintext", "pre", "script", "style", "textarea"}
+# Elements whose content is not translated: those inside sentences, and all of them.
+_INLINE_UNTRANSLATED = frozenset(["code", "kbd", "math", "samp", "svg", "tt", "var"])
+_UNTRANSLATED = _INLINE_UNTRANSLATED | {"iframe", "object", "plaintext", "pre", "script", "style", "textarea"}
 # Elements without content.
 _VOID = frozenset(["br", "hr", "img", "input", "link", "meta", "wbr"])
 
 
 class _Token(NamedTuple):
-    """A tag, a piece of text or something else (a comment, a declaration) and where it begins."""
+    """A tag, a piece of text or something else (a comment, a declaration), and its start."""
 
     kind: Literal["start", "end", "text", "other"]
     name: str
     start: int
-    is_kept: bool = False
+    is_untranslated: bool = False
 
 
 class _Reader(HTMLParser):
-    """Notes what is where."""
+    """Records the tokens of the document and their starts."""
 
     def __init__(self, source: str) -> None:
         super().__init__(convert_charrefs=False)
@@ -59,14 +59,18 @@ class _Reader(HTMLParser):
         self.feed(source)
         self.close()
 
-    def _note(self, kind: Literal["start", "end", "text", "other"], name: str = "", is_kept: bool = False) -> None:
+    def _note(
+        self, kind: Literal["start", "end", "text", "other"], name: str = "", is_untranslated: bool = False
+    ) -> None:
         line, column = self.getpos()
-        self.tokens.append(_Token(kind, name, self._lines[line - 1] + column, is_kept))
+        self.tokens.append(_Token(kind, name, self._lines[line - 1] + column, is_untranslated))
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         values = {name: value or "" for name, value in attrs}
-        is_kept = values.get("translate", "").lower() == "no" or "notranslate" in values.get("class", "").split()
-        self._note("start", tag, is_kept and tag not in _VOID)
+        is_untranslated = (
+            values.get("translate", "").lower() == "no" or "notranslate" in values.get("class", "").split()
+        )
+        self._note("start", tag, is_untranslated and tag not in _VOID)
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self._note("start", tag, False)
@@ -96,7 +100,7 @@ class _Reader(HTMLParser):
         self._note("other")
 
     def parse_marked_section(self, i: int, report: int = 1) -> int:
-        """The end of what begins with "<![", which the standard library may refuse."""
+        """The end of a section that starts with "<![", some of which the standard library refuses."""
         end = self.rawdata.find(">", i)
         if end < 0:
             return -1
@@ -105,25 +109,25 @@ class _Reader(HTMLParser):
 
 
 def html_runs(source: str) -> list[TextRun]:
-    """The text between the tags of each block; what is in code, scripts and elements with translate="no" is left out.
+    """The text of each block; code, scripts and elements with translate="no" are excluded.
 
-    Entities are read as the characters they stand for, and `&`, `<` and `>` are written as entities.
+    Entities are decoded; in translations `&`, `<` and `>` are written as entities.
     """
     templates = template_spans(source)
-    tokens = _Reader(masked(source, templates)).tokens
+    tokens = _Reader(mask_spans(source, templates)).tokens
     runs = []
     builder = RunBuilder(source)
     for token, raw_stop in _with_stops(tokens, len(source)):
         raw = source[token.start : raw_stop]
-        if token.kind == "text" and not token.is_kept:
+        if token.kind == "text" and not token.is_untranslated:
             if token.name:
                 builder.add_source(token.start, token.start + len(token.name), templates)
             else:
                 builder.add(html.unescape(raw), token.start, raw_stop)
-        elif token.is_kept:
-            builder.add_mark(token.start, raw_stop, "whole", is_word=True)
+        elif token.is_untranslated:
+            builder.add_mark(token.start, raw_stop, "whole", acts_as_word=True)
         elif token.kind == "other" or token.name in ("img", "wbr"):
-            builder.add_mark(token.start, raw_stop, "whole", parts_words=token.name == "img")
+            builder.add_mark(token.start, raw_stop, "whole", separates_words=token.name == "img")
         elif token.name in _INLINE:
             builder.add_mark(token.start, raw_stop, "open" if token.kind == "start" else "close")
         else:
@@ -133,16 +137,16 @@ def html_runs(source: str) -> list[TextRun]:
     return [run for run in runs if run.text.replace(OBJECT, "").strip()]
 
 
-def kept_element(tag: str) -> str | None:
-    """The name of the element inside of sentences that begins with this tag, if what is in it is not translated."""
+def untranslated_element(tag: str) -> str | None:
+    """The name of the untranslated element inside a sentence that this tag opens, or None."""
     token = next(iter(_Reader(tag).tokens), None)
-    if token is None or token.kind != "start" or not (token.is_kept or token.name in _INLINE_KEPT):
+    if token is None or token.kind != "start" or not (token.is_untranslated or token.name in _INLINE_UNTRANSLATED):
         return None
-    return token.name if token.name in _INLINE or token.name in _INLINE_KEPT else None
+    return token.name if token.name in _INLINE or token.name in _INLINE_UNTRANSLATED else None
 
 
 def is_empty_element(tag: str) -> bool:
-    """Whether a tag stands for itself: an element without content, or a comment."""
+    """Whether a tag is complete by itself: an element without content, or a comment."""
     token = next(iter(_Reader(tag).tokens), None)
     return token is None or token.kind == "other" or token.name in _VOID or tag.endswith("/>")
 
@@ -152,23 +156,23 @@ def _escape(text: str) -> str:
 
 
 def _with_stops(tokens: Sequence[_Token], end: int) -> Iterator[tuple[_Token, int]]:
-    """The tokens and where they end. An element inside of a sentence that is kept is one token, marked as such; a kept
-    block is its first tag."""
+    """The tokens and their ends. An untranslated element inside a sentence is one token, marked as such; an
+    untranslated block is represented by its start tag."""
     starts = [*(token.start for token in tokens), end]
     index = 0
     while index < len(tokens):
         token = tokens[index]
         after = index + 1
-        is_kept = token.kind == "start" and (token.is_kept or token.name in _KEPT)
-        if is_kept:
-            after = _behind_element(tokens, index)
-        is_inline = token.name in _INLINE or token.name in _INLINE_KEPT
-        yield token._replace(is_kept=is_kept and is_inline), starts[after]
+        is_untranslated = token.kind == "start" and (token.is_untranslated or token.name in _UNTRANSLATED)
+        if is_untranslated:
+            after = _index_after_element(tokens, index)
+        is_inline = token.name in _INLINE or token.name in _INLINE_UNTRANSLATED
+        yield token._replace(is_untranslated=is_untranslated and is_inline), starts[after]
         index = after
 
 
-def _behind_element(tokens: Sequence[_Token], index: int) -> int:
-    """The token behind the end of the element that begins at `index`; an element without end has no content."""
+def _index_after_element(tokens: Sequence[_Token], index: int) -> int:
+    """Index of the token after the element that starts at `index`; an element without an end tag has no content."""
     depth = 0
     for after, token in enumerate(tokens[index:], start=index):
         if token.name == tokens[index].name and token.kind in ("start", "end"):

@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Sentences that are longer than a model can read, cut into pieces and put together again."""
+"""Sentences that are too long for a model, split into pieces."""
 
 import re
 from collections.abc import Callable
@@ -11,9 +11,10 @@ _WHITESPACE = re.compile(r"\s+")
 
 
 def split_long_sentence(text: str, count_tokens: Callable[[str], int], max_tokens: int) -> list[str]:
-    """The sentence in pieces of at most `max_tokens` tokens, cut between clauses, else between words, else anywhere.
+    """Pieces of the sentence of at most `max_tokens` tokens each, split between clauses, else between words, else
+    anywhere.
 
-    The cut is always the possible one nearest to the middle, so that no piece is much shorter than the others.
+    Each split is at the allowed position nearest to the middle, so that the pieces have similar lengths.
     """
     if len(text) < 2 or count_tokens(text) <= max_tokens:
         return [text]
@@ -23,7 +24,7 @@ def split_long_sentence(text: str, count_tokens: Callable[[str], int], max_token
 
 
 def _cut_position(text: str) -> int:
-    """Where to cut a text in two: never at its very start or end."""
+    """Where to split a text in two, never at its very start or end."""
     for pattern, margin in ((_CLAUSE_BREAK, len(text) // 4), (_WHITESPACE, 0)):
         ends = [match.end() for match in pattern.finditer(text)]
         inside = [end for end in ends if margin < end < len(text) - margin]
@@ -33,5 +34,5 @@ def _cut_position(text: str) -> int:
 
 
 def sentence_joiner(language: str | None) -> str:
-    """What stands between two sentences of a language (ISO 639 code): a space, or nothing where none is written."""
+    """The separator between two sentences of a language (ISO 639 code): a space, or nothing if it writes none."""
     return "" if language is not None and language.lower().split("-")[0] in _UNSPACED_LANGUAGES else " "

@@ -1,13 +1,13 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Raw text as sentences and the white space between them, such that the segments joined are the text again."""
+"""Raw text as sentences and the white space between them; the segments joined give the text again."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from .protected_spans import ProtectedSpan, protected_spans
-from .sentence_abbreviations import rejoined
+from .sentence_abbreviations import rejoin_abbreviations
 
 try:
     import sentencex
@@ -16,9 +16,9 @@ except ImportError:
 
 _NEWLINES = r"\n\r\v\f\x1c-\x1e\x85\u2028\u2029"
 _LINES = re.compile(f"[^{_NEWLINES}]+|[{_NEWLINES}]+")
-# Between the fields of a line: tabs, or spaces that put them below each other.
+# Fields of a line are separated by tabs, or by spaces that align them in columns.
 _FIELDS = re.compile(r"(\s*\t\s*|\s{4,})")
-# Line breaks and tabs as programs write them in texts; before letters, `\t` and `\r` are often something else.
+# Escaped line breaks and tabs in text; before letters, `\t` and `\r` are often something else.
 _ESCAPED_BREAKS = re.compile(r"\s*(?:\\n|\\[rt](?![a-z]{2}))(?:\s|\\n|\\[rt](?![a-z]{2}))*")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _WHITE_SPACE = re.compile(r"\s")
@@ -26,7 +26,7 @@ _LANGUAGE_CODE = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*")
 
 
 class Segment(NamedTuple):
-    """A sentence without white space at its ends, or white space between sentences, escaped line breaks included.
+    """A sentence without surrounding white space, or the white space between sentences including escaped line breaks.
 
     `paragraph` counts from 0; white space belongs to the paragraph before it.
     """
@@ -37,16 +37,15 @@ class Segment(NamedTuple):
 
 
 def segment_text(text: str, language: str) -> list[Segment]:
-    """The segments of a text; joining their texts gives exactly the text.
+    """The segments of a text; their texts joined give exactly the text.
 
-    A newline, of whatever kind, ends a paragraph, and so a sentence. A tab or four spaces in a row part the fields of a
-    line, which are sentences of one paragraph, and so do line breaks and tabs that are escaped (`\\n`). Inside a field
-    the rules that sentencex has for the language decide, but for abbreviations that it does not know
-    (`sentence_abbreviations`), and never inside of a span that is not language.
+    A newline of any kind ends a paragraph, and so a sentence. Tabs, four spaces in a row, and escaped line breaks and
+    tabs (`\\n`) separate the fields of a line, which are sentences of one paragraph. Inside a field sentencex splits
+    sentences, except after further abbreviations (`sentence_abbreviations`) and inside untranslatable spans.
 
     Args:
-        text: any text, also empty.
-        language: a code such as "en" or "pt-BR". For a code that sentencex does not know it takes those of a related
+        text: any text, which may be empty.
+        language: a code such as "en" or "pt-BR". For a code that it does not know sentencex uses the rules of a related
             language, or else of English.
 
     Raises:
@@ -54,7 +53,7 @@ def segment_text(text: str, language: str) -> list[Segment]:
         ValueError: `language` is not a language code ("english", "").
     """
     if sentencex is None:
-        raise ImportError("cutting text into sentences needs the sentencex package: pip install sentencex")
+        raise ImportError("splitting text into sentences needs the sentencex package: pip install sentencex")
     if not _LANGUAGE_CODE.fullmatch(language):
         raise ValueError(f"unknown language {language!r}: give a code of two or three letters such as 'en' or 'pt-BR'")
     segments: list[Segment] = []
@@ -68,7 +67,7 @@ def segment_text(text: str, language: str) -> list[Segment]:
 
 
 def sentences_by_paragraph(segments: Iterable[Segment]) -> list[list[str]]:
-    """The sentences of a text in their paragraphs; those without a sentence are left out."""
+    """The sentences of a text by paragraph; paragraphs without a sentence are dropped."""
     paragraphs: dict[int, list[str]] = {}
     for segment in segments:
         if segment.is_sentence:
@@ -77,27 +76,27 @@ def sentences_by_paragraph(segments: Iterable[Segment]) -> list[list[str]]:
 
 
 def replace_sentences(segments: Iterable[Segment], translations: Iterable[str], joiner: str) -> str:
-    """The text of segments with a translation in the place of each sentence, and its white space.
+    """The text of the segments with each sentence replaced by its translation.
 
     Args:
         segments: of the source text.
-        translations: one for each sentence.
-        joiner: what the target language writes between sentences that have nothing between them in the source, as in
+        translations: one per sentence.
+        joiner: separator of the target language between sentences with nothing between them in the source, as in
             Chinese.
     """
     remaining = iter(translations)
     parts: list[str] = []
-    is_behind_text = False
+    is_after_text = False
     for segment in segments:
-        if segment.is_sentence and is_behind_text:
+        if segment.is_sentence and is_after_text:
             parts.append(joiner)
         parts.append(next(remaining) if segment.is_sentence else segment.text)
-        is_behind_text = segment.is_sentence and not parts[-1][-1:].isspace() and bool(parts[-1])
+        is_after_text = segment.is_sentence and not parts[-1][-1:].isspace() and bool(parts[-1])
     return "".join(parts)
 
 
 def _pieces(line: str, language: str) -> Iterator[str]:
-    """The sentences of a line, and the white space around them and between fields."""
+    """The sentences of a line, and the white space around them and between its fields."""
     for part in filter(None, _FIELDS.split(line)):
         if part.isspace():
             yield part
@@ -106,9 +105,9 @@ def _pieces(line: str, language: str) -> Iterator[str]:
 
 
 def _parts_of_field(field: str, language: str) -> Iterator[str]:
-    """The sentences of a field, the white space around them, and the escaped breaks between them."""
+    """The sentences of a field, the white space around them, and the escaped line breaks between them."""
     spans = protected_spans(field)
-    # Without the escapes themselves, which are protected, too, where they are no breaks.
+    # Escapes are protected spans too, and are not excluded here.
     inside = [span for span in spans if not _ESCAPED_BREAKS.fullmatch(field, span.start, span.stop)]
     position = 0
     for match in _ESCAPED_BREAKS.finditer(field):
@@ -135,22 +134,22 @@ def _sentences_and_white_space(line: str, language: str) -> Iterator[str]:
 
 
 def _sentences(line: str, language: str) -> Iterator[str]:
-    """The stripped sentences of a line, in order; together they hold all that is not white space.
+    """The stripped sentences of a line, in order; together they contain everything except white space.
 
-    sentencex 1.0 panics on some white space of several bytes ("A\\u00a0."), so it gets plain spaces, one for one, the
-    replacement character for lone surrogates, which it refuses, and words for what is not language.
+    sentencex 1.0 panics on some multi-byte white space ("A\\u00a0.") and refuses lone surrogates. It gets plain spaces
+    for the former, one for one, the replacement character for the latter, and words for protected spans.
     """
     spans = protected_spans(line)
     plain = _SURROGATE.sub("\ufffd", _WHITE_SPACE.sub(" ", _with_words(line, spans)))
     closing = {span.start: span.stop for span in spans if span.kind == "close"}
     position = begin = 0
-    for piece in rejoined(sentencex.segment(language, plain), language):
+    for piece in rejoin_abbreviations(sentencex.segment(language, plain), language):
         start = plain.find(piece, position)
-        # What sentencex might leave out, or change, stays with the sentence after it.
+        # Text that sentencex drops or changes stays with the next sentence.
         if start < 0:
             continue
         position = stop = start + len(piece)
-        # A tag that closes stays with what it closes.
+        # A closing tag stays with the text that it closes.
         while stop in closing:
             stop = closing[stop]
         if sentence := line[begin:stop].strip():
@@ -161,18 +160,18 @@ def _sentences(line: str, language: str) -> Iterator[str]:
 
 
 def _with_words(line: str, spans: Sequence[ProtectedSpan]) -> str:
-    """The line with a word in the place of each of these spans, but for tags, which are nothing in a sentence."""
+    """The line with these spans replaced by a word, except tags and addresses."""
     characters = list(line)
     for span in spans:
         if span.kind not in ("open", "close", "address"):
-            # A single letter would be an initial.
+            # A single letter would look like an initial.
             length = span.stop - span.start
             characters[span.start : span.stop] = "X" * length if length > 1 else "9"
     return "".join(characters)
 
 
 def _merge_white_space(segments: list[Segment]) -> list[Segment]:
-    """The segments with neighbouring white space as one segment, of the paragraph before it."""
+    """The segments with adjacent white space merged; it belongs to the paragraph before it."""
     merged: list[Segment] = []
     for segment in segments:
         if merged and not segment.is_sentence and not merged[-1].is_sentence:

@@ -1,9 +1,9 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Abbreviations that do not end a sentence, for languages in which sentencex takes some of them for an end.
+"""Abbreviations that do not end a sentence, for languages in which sentencex splits after some of them.
 
-sentencex 1.0 cuts, for example, behind "M." in French, "Eq." and "vol." in English, "pag." in Italian and "mevr." in
-Dutch. What is cut there is joined again.
+sentencex 1.0 splits, for example, after "M." in French, "Eq." and "vol." in English, "pag." in Italian and "mevr." in
+Dutch. Sentences that were split there are joined again.
 """
 
 import re
@@ -12,14 +12,14 @@ from typing import NamedTuple
 
 
 class Abbreviations(NamedTuple):
-    """The abbreviations of a language, without their last full stop.
+    """The abbreviations of a language, without their final full stop.
 
     Attributes:
-        before_names: titles; the next word begins with a capital letter.
-        before_numbers: in any case; a number comes next, perhaps in brackets, or a word in lower case.
-        anywhere: in any case; they never stand at an end.
-        has_initials: whether a capital letter with a full stop may be the initial of the name that follows, which is
-            not asked for where sentencex knows it.
+        before_names: titles, which precede a word with a capital letter.
+        before_numbers: abbreviations, in any case, that precede a number (perhaps in brackets) or a word in lower case.
+        anywhere: abbreviations, in any case, that never end a sentence.
+        has_initials: whether a capital letter with a full stop may be an initial of the name that follows. False where
+            sentencex handles initials itself.
     """
 
     before_names: frozenset[str]
@@ -80,24 +80,24 @@ _NUMBER = re.compile(r"[(\[#§]?\s*(?:\d|(?:[IVXLC]{2,}|[VX])\b)")
 _FIRST_WORD = re.compile(r"\w+")
 
 
-def rejoined(pieces: Iterable[str], language: str) -> list[str]:
-    """Pieces of a text, with those joined that were parted behind an abbreviation of the language.
+def rejoin_abbreviations(pieces: Iterable[str], language: str) -> list[str]:
+    """The pieces of a text, joined where they were split after an abbreviation of the language.
 
     Args:
-        pieces: one after the other, white space included.
+        pieces: consecutive pieces of the text, white space included.
         language: a code such as "en" or "pt-BR".
     """
     known = _BY_LANGUAGE.get(re.split("[-_]", language.lower())[0])
     joined: list[str] = []
     for piece in pieces:
-        if known is not None and joined and _goes_on(joined[-1], piece, known):
+        if known is not None and joined and _continues(joined[-1], piece, known):
             joined[-1] += piece
         else:
             joined.append(piece)
     return joined
 
 
-def _goes_on(piece: str, following: str, known: Abbreviations) -> bool:
+def _continues(piece: str, following: str, known: Abbreviations) -> bool:
     last = _LAST_WORD.search(piece)
     if last is None:
         return False
@@ -112,7 +112,7 @@ def _goes_on(piece: str, following: str, known: Abbreviations) -> bool:
     if word in known.before_names:
         return _begins_name(following)
     is_initial = known.has_initials and len(word) == 1 and word.isupper()
-    return is_initial and following[:1].isupper() and _stands_in_name(piece[: last.start()], known)
+    return is_initial and following[:1].isupper() and _is_name_initial(piece[: last.start()], known)
 
 
 def _begins_name(text: str) -> bool:
@@ -120,8 +120,9 @@ def _begins_name(text: str) -> bool:
     return first is not None and (first[0][0].isupper() or first[0] in _NAME_PARTICLES)
 
 
-def _stands_in_name(before: str, known: Abbreviations) -> bool:
-    """Whether an initial behind this text is that of a name: at the start, or behind a title or another initial."""
+def _is_name_initial(before: str, known: Abbreviations) -> bool:
+    """Whether an initial after this text belongs to a name: it is at the start, or follows a title or another
+    initial."""
     words = before.split()
     if not words:
         return True

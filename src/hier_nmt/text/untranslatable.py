@@ -1,16 +1,14 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What of a sentence is not for the model: list marks, addresses, program text, emoji, scripts that its tokenizer does
-not know.
+"""Untranslatable text of a sentence: list marks, addresses, code, emoji, and scripts that the tokenizer does not know.
 
-A sentence is parted into what stands before and behind its text, which comes back as it is, and the text. Spans inside
-of the text that are not language, and symbols, are kept in one of two ways:
+A sentence is split into a prefix and a suffix, which are copied unchanged, and the core between them, which is
+translated. Untranslatable spans and symbols inside the core are preserved in one of two ways:
 
-* A span that stands in the place of a word is replaced by a stand-in, a number of three digits that the model copies
-  ("The file {name} is empty." is read as "The file 417 is empty."). So the sentence stays whole, and the model says
-  where the span goes.
-* Everything else is taken out, and put back at the border of words that is as far into the translation. So is a
-  stand-in that did not come back, when the sentence is decoded again.
+* A span that acts as a word is replaced by a stand-in, a three-digit number that the model copies ("The file {name} is
+  empty." is read as "The file 417 is empty."). The sentence stays complete, and the model decides where the span goes.
+* Every other span is removed and inserted into the translation afterwards, at the word boundary that corresponds to its
+  position. The same happens to the spans of a sentence whose stand-ins the model did not copy; it is decoded again.
 """
 
 import re
@@ -19,20 +17,20 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from .inline_markup import CLOSING_PUNCTUATION, Mark, with_marks
-from .kept_spans import KeptSpan, kept_spans, stands_for_word
+from .inline_markup import CLOSING_PUNCTUATION, Mark, insert_marks
 from .protected_spans import protected_spans, protected_texts
+from .untranslatable_spans import UntranslatableSpan, acts_as_word, untranslatable_spans
 
 NO_LETTERS = "no letters"
 UNKNOWN_SCRIPT = "letters that the tokenizer does not know"
 HAS_MESSAGE = "a plural or select message"
-# Numbers that are copied whole: those of one or two digits become words, those of more than three get separators.
+# Numbers that models copy whole: those of one or two digits become words, longer ones get separators.
 STAND_INS = ("417", "583", "629", "346", "752", "871", "938", "264", "395", "716", "854", "527")
 
 _LIST_MARK = re.compile(r"(?:[-*+>|=~#_•·◦‣▪■●○–—―]+|\(?\d{1,3}[.)]|\(?[A-Za-z]\)|\[[ xX]?\])\s+")
 _WHITE_SPACE = re.compile(r"\s+")
 _SURROGATE = re.compile("[\ud800-\udfff]")
-# Typographic characters and how they are written without them, for tokenizers that only know the latter.
+# Typographic characters and their plain forms, for tokenizers that only know the latter.
 _PLAIN_FORMS = {
     **dict.fromkeys("“”„‟«»″", '"'),
     **dict.fromkeys("‘’‚‛ʼ′‹›", "'"),
@@ -40,17 +38,17 @@ _PLAIN_FORMS = {
     "…": "...",
     **dict(zip("。．！？，、：；（）", "..!?,,:;()", strict=True)),
 }
-# Belong to the emoji before them.
+# These belong to the emoji before them.
 _JOINERS = "\u200d\ufe0e\ufe0f\u20e3"
 
 
-class Characters(NamedTuple):
-    """Characters of some texts that the tokenizer does not know.
+class UnknownCharacters(NamedTuple):
+    """Characters of some texts that are not in the tokenizer's vocabulary.
 
     Attributes:
-        symbols: those that are taken out.
-        plain_forms: those that have a known form, and this form.
-        letters: letters and their accents; words of nothing else are taken out.
+        symbols: characters that are removed.
+        plain_forms: characters with a plain form that the tokenizer knows, and that form.
+        letters: letters and accents; words that consist only of these are removed.
     """
 
     symbols: frozenset[str]
@@ -59,83 +57,83 @@ class Characters(NamedTuple):
 
 
 class SentenceParts(NamedTuple):
-    """A sentence in parts: `before`, the text to translate without `marks`, and `behind`.
+    """A sentence split into `before`, the core to translate with its `marks` removed, and `after`.
 
     Attributes:
-        protected: what of the sentence is not language and must be in its translation, in this order.
-        stood_for: (stand-in, span) for the spans that have one.
-        without_stand_ins: the same sentence without any; None if there are none here.
+        protected: the untranslatable spans that the translation must contain, in this order.
+        replaced_spans: (stand-in, span) for each span that was replaced by a stand-in.
+        without_stand_ins: the same sentence split without stand-ins; None if this one has none.
     """
 
     before: str
     core: str
-    behind: str
+    after: str
     marks: tuple[Mark, ...] = ()
     protected: tuple[str, ...] = ()
-    stood_for: tuple[tuple[str, str], ...] = ()
+    replaced_spans: tuple[tuple[str, str], ...] = ()
     without_stand_ins: "SentenceParts | None" = None
 
-    def around(self, translation: str) -> str:
-        """The translation of the core, with everything that is not for the model."""
-        text = f"{self.before}{with_marks(self.core, self.marks, translation)}{self.behind}"
-        if not self.stood_for:
+    def restore(self, translation: str) -> str:
+        """The translated sentence: the translation of the core with all untranslatable text inserted."""
+        text = f"{self.before}{insert_marks(self.core, self.marks, translation)}{self.after}"
+        if not self.replaced_spans:
             return text
-        spans = dict(self.stood_for)
+        spans = dict(self.replaced_spans)
         return re.sub(rf"(?<!\d)(?:{'|'.join(spans)})(?!\d)", lambda match: spans[match[0]], text)
 
     def keeps_protected(self, translation: str) -> bool:
-        """Whether what is not language is in the sentence made of a translation as often as in the source, and in
-        the same order."""
+        """Whether the restored translation contains the protected spans of the source, equally often and in the same
+        order."""
         if not self.protected:
             return True
-        # Digits of a stand-in inside of other numbers are what is left of one that was not copied.
-        are_copied = all(translation.count(stand_in) == 1 for stand_in, _ in self.stood_for)
-        return are_copied and tuple(protected_texts(self.around(translation))) == self.protected
+        # Digits of a stand-in inside another number mean that the stand-in was not copied.
+        are_copied = all(translation.count(stand_in) == 1 for stand_in, _ in self.replaced_spans)
+        return are_copied and tuple(protected_texts(self.restore(translation))) == self.protected
 
 
-def candidates(texts: Iterable[str], with_letters: bool = False) -> set[str]:
-    """The characters of texts that are no letters, digits or white space, and the plain forms of some.
+def candidate_characters(texts: Iterable[str], with_letters: bool = False) -> set[str]:
+    """The characters of texts that are neither letters, digits nor white space, and plain forms of some of them.
 
     Args:
         texts: some texts.
-        with_letters: letters and accents, too, but for those of ASCII.
+        with_letters: also include letters and accents outside of ASCII.
     """
     characters = set().union(*texts)
-    found = {character for character in characters if _may_be_symbol(character)}
+    found = {character for character in characters if _is_symbol(character)}
     letters = {character for character in characters if with_letters and character > "\x7f" and _is_letter(character)}
     return found | letters | {plain for character in found for plain in _PLAIN_FORMS.get(character, "")}
 
 
-def unknown_characters(unknown: Iterable[str]) -> Characters:
-    """What is done with characters (some of `candidates`) that a tokenizer does not know."""
+def classify_characters(unknown: Iterable[str]) -> UnknownCharacters:
+    """Decides how to treat each of these characters (a subset of `candidate_characters`)."""
     unknown = set(unknown)
-    letters = frozenset(character for character in unknown if not _may_be_symbol(character))
+    letters = frozenset(character for character in unknown if not _is_symbol(character))
     plain_forms = {
         character: plain for character, plain in _PLAIN_FORMS.items() if character in unknown and not unknown & {*plain}
     }
-    return Characters(frozenset(unknown - letters - set(plain_forms)), plain_forms, letters)
+    return UnknownCharacters(frozenset(unknown - letters - set(plain_forms)), plain_forms, letters)
 
 
-def part_sentence(text: str, characters: Characters, stand_ins: Sequence[str] = ()) -> SentenceParts:
-    """The parts of a sentence.
+def split_sentence(text: str, characters: UnknownCharacters, stand_ins: Sequence[str] = ()) -> SentenceParts:
+    """The sentence split into untranslatable text and the core to translate.
 
     Args:
         text: a sentence.
-        characters: what the tokenizer does not know of it.
+        characters: those that the tokenizer does not know.
         stand_ins: those of `STAND_INS` that the tokenizer knows.
     """
-    spans = _kept_spans(text, characters)
+    spans = _find_spans(text, characters)
     protected = tuple(protected_texts(text))
-    taken_out = _taken_out(text, spans)._replace(protected=protected)
-    read, stood_for = _with_stand_ins(text, spans, stand_ins)
-    if not stood_for:
-        return taken_out
-    parts = _taken_out(read, _kept_spans(read, characters))
-    return parts._replace(protected=protected, stood_for=stood_for, without_stand_ins=taken_out)
+    extracted = _extract(text, spans)._replace(protected=protected)
+    read, replaced_spans = _with_stand_ins(text, spans, stand_ins)
+    if not replaced_spans:
+        return extracted
+    parts = _extract(read, _find_spans(read, characters))
+    return parts._replace(protected=protected, replaced_spans=replaced_spans, without_stand_ins=extracted)
 
 
 def has_message(text: str) -> bool:
-    """Whether there is a message of ICU in it, whose cases differ by language: none of it can be translated alone."""
+    """Whether the text has an ICU message. Its cases differ by language, so the text cannot be translated by itself."""
     return any(span.kind == "message" for span in protected_spans(text))
 
 
@@ -145,25 +143,25 @@ def has_letters(text: str) -> bool:
 
 
 def num_letters(text: str) -> int:
-    """How many of its characters are letters."""
+    """The number of letters in the text."""
     return sum(map(str.isalpha, text))
 
 
-def for_tokenizer(text: str, plain_forms: dict[str, str]) -> str:
-    """The text as a tokenizer can read it: composed characters, plain forms, single spaces, no lone surrogates."""
-    text = without_surrogates(unicodedata.normalize("NFC", text))
+def normalize_for_tokenizer(text: str, plain_forms: dict[str, str]) -> str:
+    """The text in a form that a tokenizer can read: NFC, plain forms, single spaces, no lone surrogates."""
+    text = replace_surrogates(unicodedata.normalize("NFC", text))
     if plain_forms:
         text = text.translate({ord(character): plain for character, plain in plain_forms.items()})
     return _WHITE_SPACE.sub(" ", text).strip()
 
 
-def without_surrogates(text: str) -> str:
-    """The text with the replacement character for each lone surrogate, which tokenizers refuse."""
+def replace_surrogates(text: str) -> str:
+    """The text with lone surrogates, which tokenizers refuse, replaced by the replacement character."""
     return _SURROGATE.sub("\ufffd", text)
 
 
-def _may_be_symbol(character: str) -> bool:
-    # Marks (M) are accents of the letters before them.
+def _is_symbol(character: str) -> bool:
+    # Marks (category M) are accents of the letters before them.
     return character in _JOINERS or (unicodedata.category(character)[0] in "SCP" and not character.isspace())
 
 
@@ -171,44 +169,44 @@ def _is_letter(character: str) -> bool:
     return unicodedata.category(character)[0] in "LM"
 
 
-def _taken_out(text: str, spans: Sequence[KeptSpan]) -> SentenceParts:
-    """The parts of a sentence from which all spans are taken out."""
-    start = _end_of_beginning(text, spans)
-    stop = _start_of_end(text, spans, start)
-    core, marks = without_spans(text, spans, start, stop)
+def _extract(text: str, spans: Sequence[UntranslatableSpan]) -> SentenceParts:
+    """The sentence split with all spans removed from the core."""
+    start = _core_start(text, spans)
+    stop = _core_stop(text, spans, start)
+    core, marks = extract_marks(text, spans, start, stop)
     return SentenceParts(text[:start], core, text[stop:], tuple(marks))
 
 
 def _with_stand_ins(
-    text: str, spans: Sequence[KeptSpan], stand_ins: Sequence[str]
+    text: str, spans: Sequence[UntranslatableSpan], stand_ins: Sequence[str]
 ) -> tuple[str, tuple[tuple[str, str], ...]]:
-    """The sentence with a stand-in for each span that stands in the place of a word, and which stands for which."""
+    """The sentence with a stand-in for each span that acts as a word, and the pairs (stand-in, span)."""
     free = [number for number in stand_ins if number not in text]
-    words = islice((span for span in spans if stands_for_word(text, span)), len(free))
+    words = islice((span for span in spans if acts_as_word(text, span)), len(free))
     read, position = "", 0
-    stood_for = []
+    replaced_spans = []
     for stand_in, span in zip(free, words, strict=False):
         read += text[position : span.start] + stand_in
         position = span.stop
-        stood_for.append((stand_in, text[span.start : span.stop]))
-    return read + text[position:], tuple(stood_for)
+        replaced_spans.append((stand_in, text[span.start : span.stop]))
+    return read + text[position:], tuple(replaced_spans)
 
 
-def _kept_spans(text: str, characters: Characters) -> list[KeptSpan]:
+def _find_spans(text: str, characters: UnknownCharacters) -> list[UntranslatableSpan]:
     patterns = []
     if not characters.symbols.isdisjoint(text):
         patterns.append(_class(characters.symbols))
     if not characters.letters.isdisjoint(text):
         patterns.append(rf"(?<!\w){_class(characters.letters)}(?!\w)")
-    return kept_spans(text, "|".join(patterns))
+    return untranslatable_spans(text, "|".join(patterns))
 
 
 def _class(characters: Iterable[str]) -> str:
     return f"[{re.escape(''.join(sorted(characters)))}]+"
 
 
-def _end_of_beginning(text: str, spans: Sequence[KeptSpan]) -> int:
-    """Where the text to translate begins."""
+def _core_start(text: str, spans: Sequence[UntranslatableSpan]) -> int:
+    """The start of the text to translate."""
     ends = {span.start: span.stop for span in spans}
     start = 0
     while start < len(text):
@@ -220,8 +218,8 @@ def _end_of_beginning(text: str, spans: Sequence[KeptSpan]) -> int:
     return start
 
 
-def _start_of_end(text: str, spans: Sequence[KeptSpan], start: int) -> int:
-    """Where the text to translate ends; it begins at `start`."""
+def _core_stop(text: str, spans: Sequence[UntranslatableSpan], start: int) -> int:
+    """The end of the text to translate, which starts at `start`."""
     starts = {span.stop: span.start for span in spans}
     stop = len(text)
     while stop > start:
@@ -232,8 +230,8 @@ def _start_of_end(text: str, spans: Sequence[KeptSpan], start: int) -> int:
     return stop
 
 
-def without_spans(text: str, spans: Sequence[KeptSpan], start: int, stop: int) -> tuple[str, list[Mark]]:
-    """The text from `start` to `stop` without the spans inside, and these as marks in it."""
+def extract_marks(text: str, spans: Sequence[UntranslatableSpan], start: int, stop: int) -> tuple[str, list[Mark]]:
+    """The text from `start` to `stop` without the spans inside, and these spans as marks."""
     core, position = "", start
     marks = []
     for span in spans:
@@ -244,24 +242,24 @@ def without_spans(text: str, spans: Sequence[KeptSpan], start: int, stop: int) -
         position = end
         if _is_spelling(text, begin, end):
             continue
-        before, behind = core[-1:].isspace(), text[end : end + 1].isspace()
+        before, after = core[-1:].isspace(), text[end : end + 1].isspace()
         if span.is_tag:
-            position += before and behind
-            spaces = (before and behind,) * 2
+            position += before and after
+            spaces = (before and after,) * 2
             marks.append(Mark(len(core), text[begin:end], span.kind, *spaces))  # type: ignore[arg-type]
             continue
-        parts_words = core[-1:].isalnum() and text[end : end + 1].isalnum()
-        if before and behind:
+        separates_words = core[-1:].isalnum() and text[end : end + 1].isalnum()
+        if before and after:
             position += 1
         elif before and text[end : end + 1] in {*CLOSING_PUNCTUATION}:
             core = core.rstrip()
-        elif parts_words:
+        elif separates_words:
             core += " "
-        marks.append(Mark(len(core), text[begin:end], "whole", before, behind, parts_words))
+        marks.append(Mark(len(core), text[begin:end], "whole", before, after, separates_words))
     return core + text[position:stop], marks
 
 
 def _is_spelling(text: str, begin: int, end: int) -> bool:
-    """Whether this is something invisible inside of a word, such as a soft hyphen: it goes with the word."""
+    """Whether the span is invisible and inside a word, such as a soft hyphen; such spans are dropped."""
     is_invisible = all(unicodedata.category(character) in ("Cf", "Cc") for character in text[begin:end])
     return is_invisible and text[begin - 1 : begin].isalnum() and text[end : end + 1].isalnum()

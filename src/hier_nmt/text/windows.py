@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Windows over a document: which sentences are seen together, and how a window's token ids are joined and split again.
+"""Windows over a document: which sentences are read together, and how their token ids are joined and split again.
 
 Every length in this file counts the token that closes the sentence (`<sep>`, `<par>` or `</s>`).
 """
@@ -10,17 +10,17 @@ from typing import NamedTuple
 
 
 class Window(NamedTuple):
-    """Sentences [start, stop) of the flat document; the current sentence is the last one, `stop - 1`."""
+    """Sentences [start, stop) of the flattened document; the last one, `stop - 1`, is the current sentence."""
 
     start: int
     stop: int
 
 
 def sliding_windows(num_sentences: int, window_sentences: int) -> list[Window]:
-    """One window for each sentence: it and up to `window_sentences - 1` sentences before it (sKtoK).
+    """One window per sentence: the sentence and up to `window_sentences - 1` sentences before it (sKtoK).
 
-    A document shorter than `window_sentences` simply has shorter windows. Raises ValueError for
-    `window_sentences < 1`; the whole document (K = 0) is cut by `document_blocks`.
+    A document with fewer sentences than `window_sentences` has shorter windows. Raises ValueError if `window_sentences`
+    is below 1; `document_blocks` splits whole documents (K = 0).
     """
     if window_sentences < 1:
         raise ValueError(f"window_sentences must be at least 1 for sliding windows, got {window_sentences}")
@@ -33,10 +33,10 @@ def document_blocks(
     target_lengths: Sequence[int] | None = None,
     max_target_tokens: int | None = None,
 ) -> list[Window]:
-    """The document (K = 0) as consecutive windows, cut only at sentence boundaries and as late as the limits allow.
+    """Consecutive windows over the document (K = 0), each as long as the limits allow, split only between sentences.
 
-    A sentence that is longer than a limit by itself is a window of its own: the caller decides what to do with it.
-    None means no limit.
+    A sentence that exceeds a limit by itself is a window of its own; the caller decides what to do with it. None means
+    no limit.
     """
     blocks = []
     start = 0
@@ -57,7 +57,7 @@ def fit_window(
     max_source_tokens: int | None,
     max_target_tokens: int | None,
 ) -> Window:
-    """The window without the farthest context sentences that would exceed a limit; the current sentence always stays.
+    """The window without the farthest context sentences that exceed a limit; the current sentence always stays.
 
     `source_lengths` and `target_lengths` are those of the whole document. None means no limit, or no target side.
     """
@@ -90,10 +90,10 @@ def join_window(
     par_token_id: int,
     eos_token_id: int,
 ) -> list[int]:
-    """The token ids of a window, its sentences joined.
+    """The token ids of a window.
 
-    `<sep>` closes a sentence, or `<par>` if it ends its paragraph, and `</s>` closes the last one of the window.
-    `ends_paragraph` has one entry for each sentence; the last entry changes nothing.
+    Each sentence ends with `<sep>`, or with `<par>` if it ends its paragraph; the last sentence of the window ends with
+    `</s>`. `ends_paragraph` has one entry per sentence; its last entry has no effect.
     """
     if len(sentences) != len(ends_paragraph):
         raise ValueError(f"{len(sentences)} sentences but {len(ends_paragraph)} entries in ends_paragraph")
@@ -107,9 +107,9 @@ def join_window(
 
 
 def split_window(ids: Sequence[int], separators: Collection[int], ignored: Collection[int]) -> list[list[int]]:
-    """The token ids of each sentence of a (translated) window: n separators give n + 1 sentences, some perhaps empty.
+    """The token ids of each sentence of a (translated) window: n separators give n + 1 sentences, which may be empty.
 
-    `separators` are the ids of `<sep>` and `<par>`; `ignored` are left out (padding, `<s>`, `</s>`).
+    `separators` are the ids of `<sep>` and `<par>`; `ignored` ids (padding, `<s>`, `</s>`) are dropped.
     """
     sentences: list[list[int]] = [[]]
     for token_id in ids:

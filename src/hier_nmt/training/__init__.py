@@ -1,3 +1,3 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Recipes, losses, the trainer and the runs of recipes."""
+"""Recipes, losses, the trainer and training runs."""

@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Checkpoint directories: which of them are whole, averages of several, and models that start from one."""
+"""Checkpoint directories: detecting damaged ones, averaging several, and initialising models from one."""
 
 import json
 import logging
@@ -18,19 +18,19 @@ logger = logging.getLogger(__name__)
 
 WEIGHTS_FILE = "model.safetensors"
 STATE_FILE = "trainer_state.json"
-# The state of the optimizer: one file, `optimizer.bin` where FSDP gathers it, or folders where FSDP or DeepSpeed write
-# the part of each process.
+# Files of the optimizer state: `optimizer.bin` if FSDP gathers it, or folders if FSDP or DeepSpeed save the shard of
+# each process.
 _OPTIMIZER_STATES = ("optimizer.pt", "optimizer.bin", "optimizer_0", "global_step*")
 
 _PICKLED_WEIGHTS = ("pytorch_model.bin", "pytorch_model-*.bin")
 
 
 class CheckpointError(ValueError):
-    """A checkpoint that cannot be used for what was asked; the message says why."""
+    """A checkpoint that cannot be used for the requested purpose; the message says why."""
 
 
 def checkpoint_directories(output_dir: str | Path) -> list[Path]:
-    """The directories `checkpoint-<step>` of a run, the earliest first."""
+    """The directories `checkpoint-<step>` of a run, in order of their steps."""
     steps = {}
     for path in Path(output_dir).glob("checkpoint-*"):
         match = re.fullmatch(r"checkpoint-(\d+)", path.name)
@@ -39,8 +39,8 @@ def checkpoint_directories(output_dir: str | Path) -> list[Path]:
     return [steps[step] for step in sorted(steps)]
 
 
-def last_whole_checkpoint(output_dir: str | Path) -> Path | None:
-    """The latest checkpoint from which training can go on, or None; the others are left as they are and reported."""
+def last_complete_checkpoint(output_dir: str | Path) -> Path | None:
+    """The latest checkpoint from which training can continue, or None; damaged ones are reported and not changed."""
     for path in reversed(checkpoint_directories(output_dir)):
         damage = checkpoint_damage(path)
         if damage is None:
@@ -50,10 +50,10 @@ def last_whole_checkpoint(output_dir: str | Path) -> Path | None:
 
 
 def checkpoint_damage(directory: Path) -> str | None:
-    """What keeps training from going on from the checkpoint, or None.
+    """The reason why training cannot continue from the checkpoint, or None.
 
-    Trainer writes the state file last and deletes older checkpoints only then, so that an interruption leaves at most
-    one checkpoint without it. The other files are looked at too: a machine that stops may lose their ends.
+    Trainer writes the state file last and deletes older checkpoints only afterwards, so an interruption leaves at most
+    one checkpoint without it. The other files are checked too: a machine that crashes may truncate them.
     """
     try:
         state = json.loads((directory / STATE_FILE).read_text(encoding="utf-8"))
@@ -62,21 +62,21 @@ def checkpoint_damage(directory: Path) -> str | None:
     if directory.name != f"checkpoint-{state.get('global_step')}":
         return f"{STATE_FILE} is of step {state.get('global_step')}"
     if not any(path for pattern in _OPTIMIZER_STATES for path in directory.glob(pattern)):
-        return "it holds no state of the optimizer"
+        return "it has no optimizer state"
     pickled = _pickled_weights(directory)
     if pickled and not (directory / WEIGHTS_FILE).is_file():
         return f"{pickled[0]} is a pickle; weights are read from {WEIGHTS_FILE} only"
     for path in sorted(directory.rglob("*")):
-        if not _is_whole(path):
-            return f"{path.name} is cut off"
+        if not _is_complete(path):
+            return f"{path.name} is truncated"
     return None
 
 
 def read_weights(directory: str | Path) -> dict[str, torch.Tensor]:
-    """The weights of a checkpoint directory, read from safetensors and nothing else.
+    """The weights of a checkpoint directory, read only from safetensors.
 
     Raises:
-        CheckpointError: there is no such file, or it is cut off.
+        CheckpointError: there is no such file, or it is truncated.
     """
     path = Path(directory) / WEIGHTS_FILE
     if not path.is_file():
@@ -86,34 +86,33 @@ def read_weights(directory: str | Path) -> dict[str, torch.Tensor]:
     try:
         return load_file(path)
     except SafetensorError as error:
-        raise CheckpointError(f"{path} is no whole safetensors file: {error}") from None
+        raise CheckpointError(f"{path} is not a complete safetensors file: {error}") from None
 
 
 def average_checkpoints(directories: Sequence[Path]) -> dict[str, torch.Tensor]:
-    """The mean of the weights of several checkpoints, summed in float64, in the type of the first.
+    """The mean of the weights of several checkpoints, summed in float64, in the dtype of the first.
 
     Raises:
         CheckpointError: no directory, one without weights, or one whose weights have other names or shapes.
     """
     if not directories:
-        raise CheckpointError("there is no checkpoint to average")
+        raise CheckpointError("no checkpoint to average")
     first = read_weights(directories[0])
     sums = {name: tensor.double() for name, tensor in first.items()}
     for directory in directories[1:]:
         weights = read_weights(directory)
         if {name: tensor.shape for name, tensor in weights.items()} != {n: t.shape for n, t in first.items()}:
-            raise CheckpointError(f"{directory} holds other weights than {directories[0]}")
+            raise CheckpointError(f"{directory} has other weights than {directories[0]}")
         for name, tensor in weights.items():
             sums[name] += tensor
     return {name: (total / len(directories)).to(first[name].dtype) for name, total in sums.items()}
 
 
 def load_initial_weights(model: PreTrainedModel, directory: str | Path) -> list[str]:
-    """Gives the model the weights of a checkpoint: an sKtoK model can so start from a sentence-level one.
+    """Initialises the model with the weights of a checkpoint; an sKtoK model can start from a sentence-level one.
 
-    Weights that the model has and the checkpoint lacks (those of a new part) keep their initial values, which is
-    logged; their names are what comes back. CheckpointError names the weights whose shapes differ and those the model
-    has no place for.
+    Weights that the checkpoint lacks (those of new parts) keep their initial values, which is logged; their names are
+    returned. CheckpointError names the weights whose shapes differ and those that the model does not have.
     """
     weights = read_weights(directory)
     own = model.state_dict()
@@ -122,9 +121,9 @@ def load_initial_weights(model: PreTrainedModel, directory: str | Path) -> list[
         for name, tensor in weights.items()
         if name in own and own[name].shape != tensor.shape
     ]
-    strangers = [f"{name} has no place here" for name in weights if name not in own]
-    if mismatches or strangers:
-        raise CheckpointError(f"the weights of {directory} do not fit: " + "; ".join(mismatches + strangers))
+    unknown = [f"{name} is not in this model" for name in weights if name not in own]
+    if mismatches or unknown:
+        raise CheckpointError(f"the weights of {directory} do not fit: " + "; ".join(mismatches + unknown))
     missing = model.load_state_dict(weights, strict=False).missing_keys
     model.tie_weights()
     new = sorted(set(missing) - set(model.all_tied_weights_keys))
@@ -136,7 +135,7 @@ def load_initial_weights(model: PreTrainedModel, directory: str | Path) -> list[
 def check_same_tokenizer(
     tokenizer: PreTrainedTokenizerBase, other: PreTrainedTokenizerBase, directory: str | Path
 ) -> None:
-    """Raises CheckpointError where the tokenizer of a checkpoint gives tokens other ids."""
+    """Raises CheckpointError if the tokenizer of a checkpoint maps tokens to other ids."""
     ids, other_ids = tokenizer.get_vocab(), other.get_vocab()
     if ids != other_ids:
         differing = sorted(token for token in ids.keys() | other_ids.keys() if ids.get(token) != other_ids.get(token))
@@ -150,7 +149,7 @@ def _pickled_weights(directory: Path) -> list[str]:
     return sorted(path.name for pattern in _PICKLED_WEIGHTS for path in directory.glob(pattern))
 
 
-def _is_whole(path: Path) -> bool:
+def _is_complete(path: Path) -> bool:
     if path.suffix == ".safetensors":
         try:
             with safe_open(path, framework="pt"):

@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The training losses, which count the context sentences of a window less than its current sentence.
+"""The training losses, which give the context sentences of a window less weight than its current sentence.
 
 Dimensions: B batch, T target tokens, V vocabulary, R tokens that are not ignored.
 """
@@ -13,7 +13,7 @@ from torch.autograd.function import once_differentiable
 
 IGNORED_LABEL = -100
 
-# Logits worked on at a time: on the CPU what the caches hold, elsewhere enough to keep the device busy.
+# Logits per chunk: on the CPU as many as fit into the caches, otherwise enough to occupy the device.
 _CHUNK_ELEMENTS_CPU = 2**20
 _CHUNK_ELEMENTS = 2**26
 
@@ -28,18 +28,19 @@ def context_discounted_cross_entropy(
 ) -> torch.Tensor:
     """The scalar (context_discount * L_context + L_current) / num_items_in_batch (Lupo et al. 2022, section 3.1).
 
-    L_current is the sum of token losses over the current sentence, the last one of each row; L_context that over the
-    others. Float32, or float64 for float64 logits; a `context_discount` of 1 is the ordinary mean cross-entropy.
+    L_current is the sum of token losses over the current sentence, the last one of each row; L_context is the sum over
+    the other sentences. Float32, or float64 for float64 logits; with `context_discount` 1 it is the ordinary mean
+    cross-entropy.
 
     Args:
         logits: [B, T, V], of any floating type.
-        labels: [B, T], -100 where nothing is to be predicted.
+        labels: [B, T], -100 for ignored positions.
         label_sentence_ids: [B, T], the sentence of the window that each label belongs to: 1, 2, ... ; a separator
-            belongs to the sentence it closes.
+            belongs to the sentence that it closes.
         context_discount: weight of the context sentences, from 0 to 1.
         label_smoothing: share of the target distribution that is spread evenly over the vocabulary, from 0 to below 1.
-        num_items_in_batch: what the sum is divided by; None: the number of labels here that are not -100. With
-            gradient accumulation or several processes give the number of target tokens of the whole batch.
+        num_items_in_batch: divisor of the sum; None: the number of labels that are not -100. With gradient accumulation
+            or several processes pass the number of target tokens of the whole batch.
     """
     _check_fraction("context_discount", context_discount, upper_is_allowed=True)
     _check_fraction("label_smoothing", label_smoothing, upper_is_allowed=False)
@@ -65,12 +66,12 @@ def context_discounted_squared_error(
     vector_size: int,
     num_items_in_batch: torch.Tensor | int | None = None,
 ) -> torch.Tensor:
-    """The same sum as `context_discounted_cross_entropy` gives, of the mean squared errors of word vectors.
+    """The loss of `context_discounted_cross_entropy` with mean squared errors of word vectors as token losses.
 
     Takes the arguments of that function, and:
 
     Args:
-        logits: minus squared distances to the vectors of all words [B, T, V].
+        logits: negative squared distances to the vectors of all words [B, T, V].
         vector_size: W, the width of the vectors.
     """
     _check_fraction("context_discount", context_discount, upper_is_allowed=True)
@@ -86,7 +87,7 @@ def context_discounted_squared_error(
 
 @dataclass(frozen=True)
 class CrossEntropyLoss:
-    """The loss of words that are chosen by softmax.
+    """The loss of models with a softmax over words.
 
     Attributes:
         label_smoothing: see `context_discounted_cross_entropy`.
@@ -108,13 +109,13 @@ class CrossEntropyLoss:
         )
 
     def per_token(self, logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        """`token_negative_log_likelihoods`, [B, T], not smoothed."""
+        """`token_negative_log_likelihoods`, [B, T], without label smoothing."""
         return token_negative_log_likelihoods(logits, labels)
 
 
 @dataclass(frozen=True)
 class SquaredErrorLoss:
-    """The loss of predicted word vectors.
+    """The loss of models that predict word vectors.
 
     Attributes:
         vector_size: W.
@@ -146,7 +147,7 @@ def current_sentence_weights(
     context_discount: float,
     dtype: torch.dtype = torch.float32,
 ) -> torch.Tensor:
-    """Weight of each label, [B, T]: 1 in the row's last sentence, `context_discount` before it, 0 where ignored.
+    """Weight of each label, [B, T]: 1 in the row's last sentence, `context_discount` before it, 0 if ignored.
 
     Args:
         is_predicted: boolean [B, T], False where the label is ignored.
@@ -183,7 +184,7 @@ def token_squared_errors(logits: torch.Tensor, labels: torch.Tensor, vector_size
     It is the squared distance to the label's vector over W (Shen 2023, section IV.2.d).
 
     Args:
-        logits: minus squared distances to the vectors of all words [B, T, V].
+        logits: negative squared distances to the vectors of all words [B, T, V].
         labels: [B, T].
         vector_size: W.
     """
@@ -196,7 +197,7 @@ def token_squared_errors(logits: torch.Tensor, labels: torch.Tensor, vector_size
 class _WeightedCrossEntropy(torch.autograd.Function):
     """Weighted sum of label-smoothed cross-entropies over selected rows.
 
-    The gradient is written in the forward pass, in the type of the logits and chunk by chunk, so that the
+    The gradient is computed in the forward pass, in the dtype of the logits and chunk by chunk, so that the
     exponentials are computed once and no float32 copy of all logits exists.
     """
 

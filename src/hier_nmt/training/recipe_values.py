@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Values of a recipe as the types that its keys ask for."""
+"""Conversion of recipe values to the types of their keys."""
 
 import dataclasses
 import difflib
@@ -13,11 +13,11 @@ from typing import Any, Literal
 
 
 def expanded(value: Any) -> Any:
-    """The value with `$NAME` and `${NAME}` in its strings replaced by environment variables; KeyError where unset."""
+    """The value with `$NAME` and `${NAME}` in its strings replaced by environment variables; KeyError if unset."""
     if isinstance(value, list):
         return [expanded(item) for item in value]
     if isinstance(value, dict):
-        # Regular expressions have a use for $ of their own.
+        # Regular expressions use $ themselves.
         return {key: item if key == "replace" else expanded(item) for key, item in value.items()}
     if not isinstance(value, str) or "$" not in value:
         return value
@@ -28,7 +28,7 @@ def expanded(value: Any) -> Any:
 
 
 def typed_value(value: Any, expected: Any) -> Any:
-    """The value as the expected type; TypeError if it is of another."""
+    """The value as the expected type; TypeError if it has another type."""
     if expected is Any:
         return value
     origin, choices = typing.get_origin(expected), typing.get_args(expected)
@@ -47,20 +47,20 @@ def typed_value(value: Any, expected: Any) -> Any:
     plain = origin or expected
     if isinstance(plain, type) and issubclass(plain, enum.Enum):
         return _as_enum_value(value, plain)
-    # True is an int in Python, but never a number of layers.
+    # True is an int in Python, but not a valid number of layers.
     if isinstance(plain, type) and isinstance(value, plain) and (plain is bool or not isinstance(value, bool)):
         return value
     raise TypeError
 
 
 def _typed_fields(values: dict[Any, Any], cls: Any) -> Any:
-    """The mapping as an object of the class; ValueError names the key that is unknown, missing or of another type."""
+    """The mapping as an object of the class; ValueError names a key that is unknown, missing or of another type."""
     known = field_types(cls)
     typed = {}
     for key, value in values.items():
         if key not in known:
             raise ValueError(f"unknown key {key!r}{suggestion(str(key), known)}")
-        # A single path needs no list.
+        # A single path does not need a list.
         value = [value] if known[key] == list[str] and isinstance(value, str) else value
         try:
             typed[key] = typed_value(value, known[key])
@@ -76,7 +76,7 @@ def _typed_fields(values: dict[Any, Any], cls: Any) -> Any:
 def _typed_as_one_of(value: Any, choices: Sequence[Any]) -> Any:
     if value is None and type(None) in choices:
         return None
-    # A name from a closed list is checked by that list even where the field takes any string.
+    # A closed list of names is checked first, even if the field accepts any string.
     enums = [choice for choice in choices if isinstance(choice, type) and issubclass(choice, enum.Enum)]
     for choice in enums or choices:
         try:
@@ -97,7 +97,7 @@ def _as_float(value: Any) -> float:
 
 
 def _as_enum_value(value: Any, choices: type[enum.Enum]) -> Any:
-    # YAML 1.1 reads a bare `no` as False, and "no" is what switches a strategy off.
+    # YAML 1.1 reads a bare `no` as False, but "no" is the value that disables a strategy.
     value = "no" if value is False else value
     if value in [choice.value for choice in choices]:
         return value
@@ -105,7 +105,7 @@ def _as_enum_value(value: Any, choices: type[enum.Enum]) -> Any:
 
 
 def type_name(expected: Any) -> str:
-    """The expected type in words, for an error."""
+    """A readable name of the expected type, for an error."""
     if isinstance(expected, type) and issubclass(expected, enum.Enum):
         return " | ".join(repr(choice.value) for choice in expected)
     choices = typing.get_args(expected)
@@ -122,13 +122,13 @@ def type_name(expected: Any) -> str:
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:
-    """The end of an error about an unknown name: the known one it looks like, or all of them."""
+    """The end of an error about an unknown name: the most similar known one, or all of them."""
     nearest = difflib.get_close_matches(name, known, n=1)
     return f"; did you mean {nearest[0]!r}?" if nearest else f"; known are {', '.join(sorted(known))}"
 
 
 def field_types(cls: type) -> dict[str, Any]:
-    """The types of the fields that a dataclass is made from."""
+    """The types of the init fields of a dataclass."""
     hints = typing.get_type_hints(cls)
     return {item.name: hints[item.name] for item in dataclasses.fields(cls) if item.init}
 

@@ -1,9 +1,9 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Recipes: one YAML file that says everything about a training run, checked before anything is computed.
+"""Recipes: a YAML file that completely describes a training run, checked before anything is computed.
 
-A recipe has the sections `data`, `tokenizer`, `model`, `training` and `generation`. Each key is known and typed, and
-can be overridden on the command line as `--section.key=value`, the value written as in YAML.
+A recipe has the sections `data`, `tokenizer`, `model`, `training` and `generation`. Every key has a type, unknown keys
+are refused, and each can be overridden on the command line as `--section.key=value`, with the value in YAML.
 """
 
 import dataclasses
@@ -28,45 +28,45 @@ from ..kernels.torch_cpu.processor import multiplies_bfloat16
 from .recipe_values import expanded, field_types, is_required, suggestion, type_name, typed_value
 from .trainer import DocumentSeq2SeqTrainingArguments
 
-# What the tokenizer and the data section decide, and what is no property of the network.
+# Keys of the configuration that follow from the tokenizer and the data section, or do not describe the network.
 _DERIVED_MODEL_KEYS = {"vocab_size", "decoder_vocab_size", "source_language", "target_language"} | {
     "is_encoder_decoder",
     "use_cache",
 }
-# The YAML reader takes seconds for more.
+# Larger files would take the YAML parser seconds.
 MAX_RECIPE_CHARACTERS = 100_000
 _OWN_TRAINING_KEYS = ("init_from", "average_checkpoints", "attn_implementation", "source_vectors", "target_vectors")
-# Characters at the beginning and at the end of an error that are shown.
-_LONGEST_PART = 1000
+# Characters shown of the start and of the end of a long error.
+_MAX_PART = 1000
 
 
 class RecipeError(ValueError):
-    """A recipe that cannot be followed; the message names file and key."""
+    """A recipe that is not valid; the message names file and key."""
 
     def __init__(self, message: str) -> None:
-        # What it names can be as long as the file.
-        is_long = len(message) > 2 * _LONGEST_PART
-        super().__init__(f"{message[:_LONGEST_PART]} ... {message[-_LONGEST_PART:]}" if is_long else message)
+        # The message may quote parts of the file, which can be long.
+        is_long = len(message) > 2 * _MAX_PART
+        super().__init__(f"{message[:_MAX_PART]} ... {message[-_MAX_PART:]}" if is_long else message)
 
 
 @dataclass(frozen=True)
 class DataSection:
-    """Which documents are read and how.
+    """Which documents are read, and how.
 
     Args:
-        train, validation: paths (or data set names) in the form that the format asks for, see `data.corpora`, or
+        train, validation: paths (or dataset names) in the form that the format requires, see `data.corpora`, or
             mappings with the fields of `Corpus`; `$NAME` stands for an environment variable.
-        exclude: the same, of test sets: what stands in them or in `validation` is left out of the training.
-        format: name of a reader, see `data.corpora.read_documents`.
+        exclude: the same for test sets: texts in them or in `validation` are excluded from training.
+        format: name of a format, see `data.corpora.read_documents`.
         source_language, target_language: ISO 639 codes.
         columns: names of the columns, for formats that have them.
-        cleaning: what is changed in the text, and which training pairs are left out.
-        augmentation: what is made of training pairs besides.
-        skip_bad: leave broken documents out and report them, instead of stopping.
-        overlong: what to do with a sentence that is longer than the model's limit: `error` or `skip`.
-        validation_limit: number of validation windows scored during training, taken evenly; None: all.
-        cache_dir: where the prepared tables lie; None: the cache of `datasets`.
-        num_proc: processes that prepare the tables; None: one, inside the main process.
+        cleaning: changes of the text, and which training pairs are dropped.
+        augmentation: which further training pairs are derived.
+        skip_bad: skip malformed documents and report them, instead of stopping.
+        overlong: treatment of a sentence that is longer than the model's limit: `error` or `skip`.
+        validation_limit: number of evenly spaced validation windows scored during training; None: all.
+        cache_dir: folder of the prepared tables; None: the cache of `datasets`.
+        num_proc: number of processes that prepare the tables; None: the main process does.
     """
 
     train: list[str | Corpus]
@@ -104,8 +104,8 @@ class DataSection:
 
     @property
     def validation_corpora(self) -> TrainingCorpora:
-        """The validation corpora: their text is changed as that of the training corpora is, no pair is left out."""
-        return TrainingCorpora(as_corpora(self.validation), self.reader, self.cleaning.changes_alone)
+        """The validation corpora: their text is changed as in training, but no pair is dropped."""
+        return TrainingCorpora(as_corpora(self.validation), self.reader, self.cleaning.without_dropping)
 
 
 @dataclass(frozen=True)
@@ -113,19 +113,19 @@ class TokenizerSection:
     """The tokenizer: loaded, or trained on the training documents; it is saved with the model.
 
     Args:
-        path: directory of a tokenizer or checkpoint; None: that of `training.init_from`, or without it a new one,
-            trained by the other keys, see `data.tokenization`.
+        path: directory of a tokenizer or checkpoint; None: that of `training.init_from`, or else a new tokenizer is
+            trained with the other keys, see `data.tokenization`.
         joint: one tokenizer for both languages instead of two.
-        vocab_size: number of tokens, special ones included.
-        algorithm: `bpe`, `unigram`, or `word` for whole words (without bytes; those without a vector are `<unk>` where
-            `training.source_vectors` and `target_vectors` are files of them).
-        byte_fallback: unknown characters are written as bytes instead of `<unk>`.
+        vocab_size: number of tokens, including special tokens.
+        algorithm: `bpe`, `unigram`, or `word` for whole words (without byte fallback; with `training.source_vectors`
+            and `target_vectors` words without a vector are `<unk>`).
+        byte_fallback: unknown characters are encoded as bytes instead of `<unk>`.
         split_digits: each digit is a token.
-        min_frequency: of a merge, for `bpe`; of a word, for `word`.
+        min_frequency: minimum frequency of a merge for `bpe`, of a word for `word`.
         limit_alphabet: number of distinct characters that get a token.
-        max_sentences: train on this many sentence pairs, taken evenly; None: all.
+        max_sentences: train on this many evenly spaced sentence pairs; None: all.
         plain_typography: texts are read with straight quotation marks and apostrophes and plain spaces.
-        reserved_tokens: further special tokens, for later use: a vocabulary cannot grow once a model is trained.
+        reserved_tokens: additional special tokens for later use, since the vocabulary of a trained model cannot grow.
     """
 
     path: str | None = None
@@ -147,18 +147,18 @@ class Recipe:
 
     Args:
         data, tokenizer: the sections of that name.
-        model: fields of the family's configuration, and `model_type`, the name of the family, unless it is `hier_nmt`;
-            the sizes of the vocabularies, special ids and languages are filled in later.
-        training: fields of `DocumentSeq2SeqTrainingArguments`; `bf16` may also be `auto`: where the
-            device multiplies numbers in bfloat16.
+        model: fields of the family's configuration, and `model_type`, the name of the family (default `hier_nmt`);
+            vocabulary sizes, special ids and languages are added later.
+        training: fields of `DocumentSeq2SeqTrainingArguments`; `bf16` may also be `auto`: if the device supports
+            products in bfloat16.
         generation: fields of `GenerationConfig` that are saved with the model.
-        init_from: `training.init_from`, directory of a checkpoint whose weights the model starts from, or None.
+        init_from: `training.init_from`, directory of a checkpoint that initialises the model, or None.
         average_checkpoints: `training.average_checkpoints`, how many of the last checkpoints are averaged into the
-            final model; 0: the best checkpoint is kept as it is.
-        attn_implementation: `training.attn_implementation`, how attention is computed in training; None: torch's
+            final model; 0: the best checkpoint is used.
+        attn_implementation: `training.attn_implementation`, the attention implementation in training; None: torch's
             fused one (`sdpa`). On CPUs `eager` is faster for windows of up to some hundred tokens.
-        source_vectors, target_vectors: `training.source_vectors` and `training.target_vectors`, the files (fastText
-            `.vec` or `.bin`) of the word vectors that a model with `word_vector_size` starts with, or None.
+        source_vectors, target_vectors: `training.source_vectors` and `training.target_vectors`, files of word vectors
+            (fastText `.vec` or `.bin`) that initialise a model with `word_vector_size`, or None.
     """
 
     data: DataSection
@@ -174,9 +174,9 @@ class Recipe:
 
     @classmethod
     def load(cls, path: str | Path, overrides: Iterable[str] = ()) -> "Recipe":
-        """The recipe in a YAML file, changed by overrides such as `--training.learning_rate=3e-4`.
+        """The recipe in a YAML file, with overrides such as `--training.learning_rate=3e-4`.
 
-        RecipeError names the file (or the command line) and the key of whatever is unknown, of a wrong type, or
+        RecipeError names the file (or the command line) and the key if anything is unknown, has a wrong type, or
         contradicts another key.
         """
         sections = _read_yaml(Path(path))
@@ -192,11 +192,11 @@ class Recipe:
 
     @property
     def config_class(self) -> Any:
-        """The configuration class of the family that `model.model_type` names."""
+        """The configuration class of the family `model.model_type`."""
         return CONFIG_CLASSES[self.model.get("model_type", HierNMTConfig.model_type)]
 
     def as_dict(self) -> dict[str, Any]:
-        """The sections as they would stand in a file."""
+        """The sections as in a recipe file."""
         own = {name: getattr(self, name) for name in _OWN_TRAINING_KEYS}
         return {
             "data": dataclasses.asdict(self.data),
@@ -207,19 +207,19 @@ class Recipe:
         }
 
     def training_arguments(self) -> DocumentSeq2SeqTrainingArguments:
-        """The arguments of the trainer; RecipeError where Transformers refuses a value or a combination."""
+        """The arguments of the trainer; RecipeError if Transformers refuses a value or a combination."""
         try:
             return DocumentSeq2SeqTrainingArguments(**{**self.training, **self._precision()})
         except ValueError as error:
             raise RecipeError(f"section training: {error}") from None
 
     def _precision(self) -> dict[str, bool]:
-        """`training.bf16: auto` as arguments: bfloat16 where the GPU, or the processor without one, multiplies it."""
+        """`training.bf16: auto` as arguments: bfloat16 if the GPU, or without one the CPU, supports its products."""
         if self.training.get("bf16") != "auto":
             return {}
         runs_on_processor = self.training.get("use_cpu") or str_to_bool(os.environ.get("ACCELERATE_USE_CPU", "false"))
         if runs_on_processor or not torch.accelerator.is_available():
-            # Transformers has to be told that a run in bfloat16 without a GPU is meant to be one.
+            # Transformers must be told explicitly that bfloat16 without a GPU is intended.
             return {"bf16": multiplies_bfloat16(), "use_cpu": True}
         return {"bf16": torch.cuda.is_available() and torch.cuda.is_bf16_supported(including_emulation=False)}
 
@@ -228,10 +228,10 @@ class Recipe:
 
         Args:
             vocab_size: number of source tokens.
-            decoder_vocab_size: number of target tokens, or None where one vocabulary serves both.
-            special_ids: `pad_token_id` and so on, as the tokenizer has them.
+            decoder_vocab_size: number of target tokens, or None if the languages share a vocabulary.
+            special_ids: `pad_token_id` and so on, from the tokenizer.
 
-        RecipeError where the configuration refuses a value or a combination.
+        RecipeError if the configuration refuses a value or a combination.
         """
         values: dict[str, Any] = {**self.model, **special_ids}
         values.pop("model_type", None)
@@ -250,13 +250,13 @@ class Recipe:
             raise RecipeError(f"section model: {reason}") from None
 
     def _check_consistency(self, origin: str) -> None:
-        for complaint in self._complaints():
+        for complaint in self._contradictions():
             raise RecipeError(f"{origin}: {complaint}")
-        # The sizes of the vocabularies are not known yet; everything else is, and is refused now.
+        # The vocabulary sizes are not known yet; everything else is checked now.
         size = self.tokenizer.vocab_size
         self.model_config(size, None if self.tokenizer.joint else size)
 
-    def _complaints(self) -> Iterable[str]:
+    def _contradictions(self) -> Iterable[str]:
         window_sentences = self.model.get("window_sentences", self.config_class.window_sentences)
         context_discount = self.training.get("context_discount", 1.0)
         if not self.training.get("output_dir"):
@@ -285,10 +285,10 @@ class Recipe:
                 f"training.average_checkpoints={self.average_checkpoints}, but "
                 f"training.save_total_limit={limit} keeps fewer"
             )
-        yield from self._vector_complaints()
+        yield from self._vector_contradictions()
         yield from self._missing_paths()
 
-    def _vector_complaints(self) -> Iterable[str]:
+    def _vector_contradictions(self) -> Iterable[str]:
         size, files = self.model.get("word_vector_size"), (self.source_vectors, self.target_vectors)
         if size is None and files != (None, None):
             yield "training.source_vectors and target_vectors need model.word_vector_size"
@@ -307,26 +307,26 @@ class Recipe:
     def _missing_paths(self) -> Iterable[str]:
         for key in ("train", "validation", "exclude"):
             for corpus in as_corpora(getattr(self.data, key)):
-                # Names of data sets are no paths.
+                # Names of datasets are not paths.
                 if (corpus.format or self.data.format) != "dataset":
-                    missing = [path for path in corpus.path if not _is_there(path, Path.exists)]
-                    yield from (f"data.{key}: there is no file {path}" for path in missing)
+                    missing = [path for path in corpus.path if not _exists(path, Path.exists)]
+                    yield from (f"data.{key}: no such file: {path}" for path in missing)
         glossary = self.data.augmentation.glossary
-        if glossary is not None and not _is_there(glossary, Path.is_file):
-            yield f"data.augmentation.glossary: there is no file {glossary}"
+        if glossary is not None and not _exists(glossary, Path.is_file):
+            yield f"data.augmentation.glossary: no such file: {glossary}"
         for key in ("source_vectors", "target_vectors"):
             path = getattr(self, key)
-            if path is not None and not _is_there(path, Path.is_file):
-                yield f"training.{key}: there is no file {path}"
+            if path is not None and not _exists(path, Path.is_file):
+                yield f"training.{key}: no such file: {path}"
         for key, directory in (("tokenizer.path", self.tokenizer.path), ("training.init_from", self.init_from)):
-            if directory is not None and not _is_there(directory, Path.is_dir):
-                yield f"{key}: there is no directory {directory}"
+            if directory is not None and not _exists(directory, Path.is_dir):
+                yield f"{key}: no such directory: {directory}"
 
 
 def _config_class(
     sections: Mapping[str, Any], changes: Iterable[tuple[str, str, Any]], origin: str
 ) -> type[PreTrainedConfig]:
-    """The configuration class that file and command line name; RecipeError where there is no such family."""
+    """The configuration class that file and command line name; RecipeError if there is no such family."""
     named = (sections.get("model") or {}).get("model_type", HierNMTConfig.model_type)
     for section, key, value in changes:
         if (section, key) == ("model", "model_type"):
@@ -337,7 +337,7 @@ def _config_class(
 
 
 def _model_types(config_class: type[PreTrainedConfig]) -> dict[str, Any]:
-    # Only what the class itself declares: its base has fields that are no property of this network.
+    # Only fields that the class itself declares: those of its base do not describe this network.
     own = {
         name: expected
         for name, expected in inspect.get_annotations(config_class).items()
@@ -364,14 +364,14 @@ _SECTIONS: dict[str, Mapping[str, Any]] = {
     # Those of a recipe follow from its `model_type`.
     "model": _model_types(HierNMTConfig),
     "training": _training_types(),
-    # GenerationConfig checks the values itself; it has no type hints to check them by here.
+    # GenerationConfig has no type hints; it checks its values itself.
     "generation": dict.fromkeys(GenerationConfig().to_dict(), Any),
 }
 
 
 class _NoDuplicates(yaml.SafeLoader):
-    """A YAML loader that refuses a key that stands twice, of which the first would be lost, and aliases, by which a few
-    lines stand for more values than any memory holds."""
+    """A YAML loader that refuses duplicate keys, the first of which would be lost, and aliases, by which a few lines
+    could expand to more values than fit into memory."""
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
         """The next node, unless it is an alias."""
@@ -385,7 +385,7 @@ def _mapping_without_duplicates(loader: _NoDuplicates, node: yaml.MappingNode) -
     keys = [loader.construct_object(key, deep=True) for key, _ in node.value]
     for key in keys:
         if keys.count(key) > 1:
-            raise yaml.constructor.ConstructorError(None, None, f"the key {key!r} stands twice", node.start_mark)
+            raise yaml.constructor.ConstructorError(None, None, f"the key {key!r} occurs twice", node.start_mark)
     return yaml.SafeLoader.construct_mapping(loader, node, deep=True)
 
 
@@ -393,9 +393,9 @@ _NoDuplicates.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _m
 
 
 def _load_yaml(text: str) -> Any:
-    """The value that a YAML text stands for; ValueError if it is none, too long, or nested too deeply."""
+    """The value of a YAML text; ValueError if it is invalid, too long, or nested too deeply."""
     if len(text) > MAX_RECIPE_CHARACTERS:
-        raise ValueError(f"{len(text)} characters are no recipe; at most {MAX_RECIPE_CHARACTERS} are read")
+        raise ValueError(f"{len(text)} characters are too many for a recipe; the maximum is {MAX_RECIPE_CHARACTERS}")
     try:
         return yaml.load(text, _NoDuplicates)
     except (yaml.YAMLError, RecursionError, TypeError, AttributeError) as error:
@@ -404,11 +404,11 @@ def _load_yaml(text: str) -> Any:
 
 def _read_yaml(path: Path) -> dict[str, Any]:
     if not path.is_file():
-        raise RecipeError(f"there is no recipe {path}")
+        raise RecipeError(f"no such recipe: {path}")
     try:
         content = _load_yaml(path.read_text(encoding="utf-8"))
     except ValueError as error:
-        raise RecipeError(f"{path} is no YAML file: {error}") from None
+        raise RecipeError(f"{path} is not a YAML file: {error}") from None
     if not isinstance(content, dict):
         raise RecipeError(f"{path}: a recipe has the sections {', '.join(_SECTIONS)}, found {content!r}")
     return content
@@ -419,7 +419,7 @@ def _check_section_names(sections: Mapping[str, Any], origin: str) -> None:
         if name not in _SECTIONS:
             raise RecipeError(f"{origin}: unknown section {name!r}{suggestion(str(name), _SECTIONS)}")
         if section is not None and not isinstance(section, dict):
-            raise RecipeError(f"{origin}: section {name} must hold keys and values, found {section!r}")
+            raise RecipeError(f"{origin}: section {name} must have keys and values, found {section!r}")
 
 
 def _parse_override(override: str) -> tuple[str, str, Any]:
@@ -432,7 +432,7 @@ def _parse_override(override: str) -> tuple[str, str, Any]:
     try:
         return section, name, _load_yaml(text)
     except ValueError as error:
-        raise RecipeError(f"command line: the value of {key} is no YAML: {error}") from None
+        raise RecipeError(f"command line: the value of {key} is not YAML: {error}") from None
 
 
 def _typed_section(section: str, values: Mapping[str, Any], known: Mapping[str, Any], origin: str) -> dict[str, Any]:
@@ -458,8 +458,8 @@ def _typed_section(section: str, values: Mapping[str, Any], known: Mapping[str, 
     return typed
 
 
-def _is_there(path: str, kind: Callable[[Path], bool]) -> bool:
-    """Whether something of the kind is there; a name that no file can have, too long for one, names nothing."""
+def _exists(path: str, kind: Callable[[Path], bool]) -> bool:
+    """Whether the path exists and is of that kind; a path that is too long for any file does not exist."""
     try:
         return kind(Path(path))
     except (OSError, ValueError):

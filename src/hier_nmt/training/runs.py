@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A training run: from a recipe to a directory with the model, its tokenizer and the figures of the run."""
+"""Training runs: from a recipe to a directory with the model, its tokenizer and the results."""
 
 import json
 import logging
@@ -49,11 +49,11 @@ from .checkpoints import (
     check_same_tokenizer,
     checkpoint_damage,
     checkpoint_directories,
-    last_whole_checkpoint,
+    last_complete_checkpoint,
     load_initial_weights,
 )
 from .recipes import Recipe, RecipeError
-from .sharding import load_whole_weights
+from .sharding import load_full_weights
 from .trainer import DocumentSeq2SeqTrainer, DocumentSeq2SeqTrainingArguments
 from .warm_start import continue_positions
 
@@ -61,14 +61,14 @@ logger = logging.getLogger(__name__)
 
 RECIPE_FILE = "recipe.yaml"
 SUMMARY_FILE = "training_summary.json"
-# A run can be prolonged or its learning rate changed; with other data, tokenizer or network it is another run.
+# A run can be prolonged or its learning rate changed; with other values of these keys it is another run.
 _FIXED_SECTIONS = ("data", "tokenizer", "model")
 _SPECIAL_IDS = ("pad_token_id", "bos_token_id", "eos_token_id", "sep_token_id", "par_token_id")
 
 
 @dataclass(frozen=True)
 class Tokenizers:
-    """The tokenizers of the two languages; the same object twice where they are joint."""
+    """The tokenizers of the two languages; the same object twice if joint."""
 
     source: PreTrainedTokenizerBase
     target: PreTrainedTokenizerBase
@@ -81,7 +81,7 @@ class Tokenizers:
 
 @dataclass(frozen=True)
 class PreparedData:
-    """The window tables and what they were made of."""
+    """The window tables, and statistics of their corpora."""
 
     train: Dataset
     validation: Dataset | None
@@ -89,7 +89,7 @@ class PreparedData:
 
 
 class _TargetTokenizerCallback(TrainerCallback):
-    """Puts the target tokenizer into each checkpoint; Trainer saves only the source's."""
+    """Saves the target tokenizer with each checkpoint; Trainer saves only the source tokenizer."""
 
     def __init__(self, tokenizers: Tokenizers) -> None:
         self._tokenizers = tokenizers
@@ -101,7 +101,7 @@ class _TargetTokenizerCallback(TrainerCallback):
 
 
 def finished_summary(recipe: Recipe) -> dict[str, Any] | None:
-    """The summary of the run if it was already finished under the same recipe, else None."""
+    """The summary of the run if it was already finished with the same recipe, else None."""
     path = Path(recipe.training["output_dir"]) / SUMMARY_FILE
     if not path.is_file():
         return None
@@ -110,9 +110,9 @@ def finished_summary(recipe: Recipe) -> dict[str, Any] | None:
 
 
 def claim_output_dir(recipe: Recipe) -> None:
-    """Writes the recipe into the output directory; RecipeError where something else than this run lies there.
+    """Writes the recipe into the output directory; RecipeError if the directory belongs to something else.
 
-    What another recipe left behind before its first checkpoint is removed.
+    Files of another recipe that did not reach its first checkpoint are removed.
     """
     output_dir = Path(recipe.training["output_dir"])
     path = output_dir / RECIPE_FILE
@@ -121,36 +121,36 @@ def claim_output_dir(recipe: Recipe) -> None:
         difference = _first_difference(yaml.safe_load(path.read_text(encoding="utf-8")), sections)
         if difference is not None and checkpoint_directories(output_dir):
             raise RecipeError(
-                f"{output_dir} holds a run with {difference}; give another training.output_dir or remove that one"
+                f"{output_dir} has a run with {difference}; choose another training.output_dir, or delete that run"
             )
         if difference is not None:
             (output_dir / "tokenizer.json").unlink(missing_ok=True)
     elif any((output_dir / name).exists() for name in ("config.json", "tokenizer.json")):
-        raise RecipeError(f"{output_dir} holds a model or tokenizer but no {RECIPE_FILE}; give another output_dir")
+        raise RecipeError(f"{output_dir} has a model or tokenizer but no {RECIPE_FILE}; choose another output_dir")
     output_dir.mkdir(parents=True, exist_ok=True)
-    _write_whole(path, yaml.safe_dump(sections, sort_keys=False, allow_unicode=True))
+    _write_atomically(path, yaml.safe_dump(sections, sort_keys=False, allow_unicode=True))
 
 
 def check_output_dir_is_shared(recipe: Recipe) -> None:
-    """Raises RecipeError on a machine that does not see what another one wrote into the output directory."""
+    """Raises RecipeError on a machine that does not see the output directory of the first process."""
     path = Path(recipe.training["output_dir"]) / RECIPE_FILE
     if not path.is_file():
         raise RecipeError(
-            f"{path}, which the first process wrote, is not there on {platform.node()}: training.output_dir must be a "
-            "folder that all machines share"
+            f"{path}, which the first process wrote, does not exist on {platform.node()}: training.output_dir must be "
+            "a folder that all machines share"
         )
 
 
 def prepare_tokenizers(recipe: Recipe) -> Tokenizers:
-    """The run's own tokenizers; at its beginning those of `tokenizer.path` or `init_from`, or else newly trained ones.
+    """The run's own tokenizers. A new run takes those of `tokenizer.path` or `init_from`, or else trains them.
 
-    CheckpointError where they are not those of `init_from`.
+    CheckpointError if they differ from those of `init_from`.
     """
     output_dir = Path(recipe.training["output_dir"])
     if not (output_dir / "tokenizer.json").is_file():
         directory = recipe.tokenizer.path or recipe.init_from
         tokenizers = _train_tokenizers(recipe) if directory is None else Tokenizers(*load_tokenizers(directory))
-        _save_tokenizers_whole(output_dir, tokenizers)
+        _save_tokenizers_atomically(output_dir, tokenizers)
     tokenizers = Tokenizers(*load_tokenizers(output_dir))
     if recipe.init_from is not None:
         others = load_tokenizers(recipe.init_from)
@@ -160,7 +160,7 @@ def prepare_tokenizers(recipe: Recipe) -> Tokenizers:
 
 
 def prepare_data(recipe: Recipe, tokenizers: Tokenizers) -> PreparedData:
-    """The tables of training and validation windows, from the cache where they were made before."""
+    """The tables of training and validation windows, from the cache if possible."""
     train, figures = _windows(recipe, recipe.data.training_corpora, tokenizers)
     numbers = {"train": figures}
     validation = None
@@ -174,7 +174,7 @@ def prepare_data(recipe: Recipe, tokenizers: Tokenizers) -> PreparedData:
 
 
 def build_model(recipe: Recipe, tokenizers: Tokenizers) -> PreTrainedModel:
-    """A new model, with the weights of `training.init_from` where that is given."""
+    """A new model, initialised from `training.init_from` if given."""
     source, target = tokenizers.source, tokenizers.target
     special_ids = {name: int(getattr(source, name)) for name in _SPECIAL_IDS}
     config = recipe.model_config(
@@ -199,7 +199,7 @@ def build_model(recipe: Recipe, tokenizers: Tokenizers) -> PreTrainedModel:
 
 
 def _set_word_vectors(model: Any, *sides: tuple[str, PreTrainedTokenizerBase]) -> None:
-    """Puts the vectors of both sides, a file and a tokenizer each, into the model; RecipeError for another width."""
+    """Loads the vectors of both sides, a file and a tokenizer each, into the model; RecipeError for another width."""
     tables = [torch.from_numpy(token_vectors(path, tokenizer)) for path, tokenizer in sides]
     for (path, _), table in zip(sides, tables, strict=True):
         if table.shape[1] != model.config.word_vector_size:
@@ -233,22 +233,22 @@ def build_trainer(
 
 
 def train_or_resume(trainer: DocumentSeq2SeqTrainer) -> bool:
-    """Trains to the end, from the last whole checkpoint where there is one; then the trainer holds the final model.
+    """Trains to the end, from the last complete checkpoint if there is one; the trainer then has the final model.
 
-    False where training was stopped before its end, by SIGTERM with `training.enable_jit_checkpoint`.
+    False if training was stopped early, by SIGTERM with `training.enable_jit_checkpoint`.
     """
-    checkpoint = last_whole_checkpoint(str(trainer.args.output_dir))
+    checkpoint = last_complete_checkpoint(str(trainer.args.output_dir))
     if checkpoint is None:
         trainer.train()
         return trainer.state.global_step >= _max_steps(trainer)
     state = TrainerState.load_from_json(str(checkpoint / STATE_FILE))
     if state.global_step < _max_steps(trainer):
-        logger.info("going on from %s", checkpoint)
+        logger.info("continuing from %s", checkpoint)
         trainer.train(resume_from_checkpoint=str(checkpoint))
         return trainer.state.global_step >= _max_steps(trainer)
-    # Trainer would take one step more before it saw that there is nothing left to do.
+    # Trainer would make one more step before it noticed that training is complete.
     logger.info("training was finished with %s", checkpoint)
-    # DeepSpeed's engine is made for training; without it, each process holds the whole model.
+    # DeepSpeed's engine only works in training; without it, each process has the whole model.
     leave_deepspeed(trainer)
     best = state.best_model_checkpoint if trainer.args.load_best_model_at_end else None
     load_initial_weights(trainer.model, best or checkpoint)
@@ -257,7 +257,7 @@ def train_or_resume(trainer: DocumentSeq2SeqTrainer) -> bool:
 
 
 def finish(trainer: DocumentSeq2SeqTrainer, recipe: Recipe, tokenizers: Tokenizers, data: PreparedData) -> dict:
-    """Saves the final model (averaged where asked for) and the summary in the output directory; gives the summary."""
+    """Saves the final model (averaged if requested) and the summary in the output directory; returns the summary."""
     output_dir = Path(str(trainer.args.output_dir))
     metrics = {}
     if recipe.average_checkpoints > 1:
@@ -266,20 +266,20 @@ def finish(trainer: DocumentSeq2SeqTrainer, recipe: Recipe, tokenizers: Tokenize
         metrics["final"] = trainer.evaluate() if data.validation is not None else None
     else:
         metrics["final"] = _evaluate_once(trainer)
-    # Not to be called so by Trainer's users, but without it the model would be uploaded before what stands beside it.
+    # Not a documented method of Trainer, but without it the model would be uploaded before the files beside it.
     trainer.save_model(_internal_call=True)
     summary = _summary(trainer, recipe, data, metrics)
     if trainer.is_world_process_zero():
         trainer.state.save_to_json(str(output_dir / STATE_FILE))
         save_tokenizers(output_dir, tokenizers.source, tokenizers.target)
-        _write_whole(output_dir / SUMMARY_FILE, json.dumps(summary, indent=2, ensure_ascii=False) + "\n")
+        _write_atomically(output_dir / SUMMARY_FILE, json.dumps(summary, indent=2, ensure_ascii=False) + "\n")
     if trainer.args.push_to_hub:
         trainer.push_to_hub()
     return summary
 
 
 def _first_difference(earlier: dict[str, Any], sections: dict[str, Any]) -> str | None:
-    """The first key of the sections that make a run what it is that has another value now, in words."""
+    """The first key that identifies a run and has another value now, as text; None if there is none."""
     for name in _FIXED_SECTIONS:
         old_section, new_section = earlier.get(name, {}), sections[name]
         for key in {**old_section, **new_section}:
@@ -311,7 +311,7 @@ def _train_tokenizers(recipe: Recipe) -> Tokenizers:
 
 
 def _sentences(table: Dataset, columns: tuple[str, ...], max_sentences: int | None) -> Iterator[str]:
-    """The sentences of some columns, of at most `max_sentences` sentence pairs, taken evenly from all documents."""
+    """The sentences of some columns, of at most `max_sentences` evenly spaced sentence pairs of all documents."""
     total = sum(len(row) for row in table["source"]) if max_sentences else 0
     stride = max(1, math.ceil(total / max_sentences)) if max_sentences else 1
     index = 0
@@ -322,8 +322,8 @@ def _sentences(table: Dataset, columns: tuple[str, ...], max_sentences: int | No
             index += 1
 
 
-def _save_tokenizers_whole(output_dir: Path, tokenizers: Tokenizers) -> None:
-    """Saves by renaming, tokenizer.json last, so that an interruption leaves no half of a pair."""
+def _save_tokenizers_atomically(output_dir: Path, tokenizers: Tokenizers) -> None:
+    """Saves by renaming, tokenizer.json last, so that an interruption never leaves half of a pair."""
     with tempfile.TemporaryDirectory(dir=output_dir) as folder:
         save_tokenizers(folder, tokenizers.source, tokenizers.target)
         for path in sorted(Path(folder).iterdir(), key=lambda path: path.name == "tokenizer.json"):
@@ -349,7 +349,7 @@ def _windows(recipe: Recipe, corpora: TrainingCorpora, tokenizers: Tokenizers) -
 
 
 def _figures(report: CleaningReport, corpora: TrainingCorpora, windows: Dataset) -> dict[str, Any]:
-    """What stands in the summary of a run about its data."""
+    """The statistics of the data for the summary of a run."""
     figures: dict[str, Any] = {
         "num_documents": report.num_documents,
         "num_sentences": report.num_sentences,
@@ -359,7 +359,7 @@ def _figures(report: CleaningReport, corpora: TrainingCorpora, windows: Dataset)
     for (corpus, reason), count in sorted(report.dropped.items()):
         dropped.setdefault(corpora.corpora[corpus].label, {})[reason] = count
     if dropped:
-        logger.info("sentence pairs left out by the cleaning: %s", dropped)
+        logger.info("sentence pairs dropped by the cleaning: %s", dropped)
         figures["num_dropped"] = dropped
     return figures
 
@@ -372,7 +372,7 @@ def _max_steps(trainer: DocumentSeq2SeqTrainer) -> int:
 
 
 def _evaluate_once(trainer: DocumentSeq2SeqTrainer) -> dict[str, Any] | None:
-    """The validation scores of the model that training ended with, from the log where it was scored then."""
+    """The validation scores of the final model, from the log if it was scored at the last step."""
     if trainer.eval_dataset is None:
         return None
     step = trainer.state.global_step
@@ -386,8 +386,8 @@ def _load_average(trainer: DocumentSeq2SeqTrainer, num_checkpoints: int) -> None
     whole = [path for path in checkpoint_directories(str(trainer.args.output_dir)) if checkpoint_damage(path) is None]
     chosen = whole[-num_checkpoints:]
     if len(chosen) < num_checkpoints:
-        logger.warning("only %d checkpoints are there to average, not %d", len(chosen), num_checkpoints)
-    load_whole_weights(trainer.accelerator.unwrap_model(trainer.model), average_checkpoints(chosen))
+        logger.warning("only %d checkpoints exist to average, not %d", len(chosen), num_checkpoints)
+    load_full_weights(trainer.accelerator.unwrap_model(trainer.model), average_checkpoints(chosen))
 
 
 def _summary(
@@ -425,8 +425,8 @@ def _hardware(trainer: DocumentSeq2SeqTrainer) -> dict[str, Any]:
     }
 
 
-def _write_whole(path: Path, text: str) -> None:
-    """Writes a file so that an interruption leaves the old one or the new one."""
+def _write_atomically(path: Path, text: str) -> None:
+    """Writes a file atomically."""
     temporary = path.with_name(path.name + ".part")
     temporary.write_text(text, encoding="utf-8")
     temporary.replace(path)

@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The Transformers trainer for windows of sentences: discounted loss, token batches, scores of the current sentences.
+"""The Transformers trainer for windows of sentences: discounted loss, token batches, scores of the current sentence.
 
 Dimensions: B batch, T target tokens, V vocabulary.
 """
@@ -42,11 +42,11 @@ from .losses import (
     SquaredErrorLoss,
     current_sentence_weights,
 )
-from .sharding import check_checkpoints_are_whole, shard_tied_weights, whole_weights
+from .sharding import check_full_state_dict, full_weights, shard_tied_weights
 
 LENGTH_COLUMN = "length"
 CORPUS_COLUMN = "corpus"
-# In how many stages the number of sentences falls: a compiled model is compiled anew for each.
+# Number of stages in which the number of sentences falls; a compiled model is recompiled for each.
 ANNEALING_STAGES = 8
 TARGET_INPUTS = ("labels", "decoder_input_ids", "decoder_attention_mask")
 
@@ -61,21 +61,21 @@ class DocumentSeq2SeqTrainingArguments(Seq2SeqTrainingArguments):
     max_tokens_per_batch: int | None = field(
         default=None,
         metadata={
-            "help": "Largest number of padded tokens, on the longer side, of a training batch of one device; rows of "
-            "like length go together and `per_device_train_batch_size` is not used. None: batches of that many rows."
+            "help": "Maximum number of padded tokens, on the longer side, of a training batch of one device; rows of "
+            "similar length go together and `per_device_train_batch_size` is not used. None: batches of that many rows."
         },
     )
     selection_warmup_steps: int = field(
         default=0,
         metadata={
-            "help": "Training steps in which conditional and hierarchical attention reads every sentence, its "
-            "relevance added, before it reads the selected ones only."
+            "help": "Training steps in which conditional and hierarchical attention attend to every sentence, their "
+            "relevance added, before they attend to the selected sentences only."
         },
     )
     selection_annealing_steps: int = field(
         default=0,
         metadata={
-            "help": "Training steps, after `selection_warmup_steps`, in which the number of sentences that are read "
+            "help": "Training steps, after `selection_warmup_steps`, in which the number of attended sentences "
             "falls from all of them to the selected ones: in eight stages, by the same factor from one to the next."
         },
     )
@@ -98,7 +98,7 @@ class DocumentSeq2SeqTrainingArguments(Seq2SeqTrainingArguments):
 
 
 class TokenThroughput(TrainerCallback):
-    """Counts target tokens and the seconds that training steps take, without evaluation and saving."""
+    """Counts target tokens and the seconds of training steps, without evaluation and saving."""
 
     def __init__(self) -> None:
         self._tokens: torch.Tensor | int = 0
@@ -110,7 +110,7 @@ class TokenThroughput(TrainerCallback):
         self._step_start = time.perf_counter()
 
     def add_tokens(self, num_tokens: torch.Tensor | int | None) -> None:
-        """Adds the target tokens of a step; a tensor stays on its device until they are read."""
+        """Adds the target tokens of a step; a tensor stays on its device until it is read."""
         if num_tokens is not None:
             self._tokens = self._tokens + num_tokens
 
@@ -128,7 +128,7 @@ class TokenThroughput(TrainerCallback):
 
 
 class _SelectionWarmup(TrainerCallback):
-    """Ends the warm-up of sentence selection after its steps, at once or by and by, also in a run that is resumed."""
+    """Ends the warm-up of sentence selection after its steps, at once or gradually; also in resumed runs."""
 
     def on_step_begin(self, args: Any, state: Any, control: Any, model: Any = None, **kwargs: Any) -> None:
         steps_left = args.selection_warmup_steps + args.selection_annealing_steps - state.global_step
@@ -137,10 +137,10 @@ class _SelectionWarmup(TrainerCallback):
 
 
 class TokenProgressCallback(ProgressCallback):
-    """The progress bar of Transformers, with the loss and the target tokens per second behind it."""
+    """The progress bar of Transformers, with the loss and the target tokens per second appended."""
 
     def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, Any] | None = None, **kwargs: Any) -> None:
-        """Writes the log line and renews what stands behind the bar."""
+        """Writes the log entry and updates the end of the bar."""
         super().on_log(args, state, control, logs=logs, **kwargs)
         bar: Any = self.training_bar
         if bar is not None and logs and "tokens_per_second" in logs:
@@ -148,7 +148,7 @@ class TokenProgressCallback(ProgressCallback):
 
 
 class _TokenBatchEpochs(TrainerCallback):
-    """Tells the token batches which epoch begins: Trainer itself does not reach them when it resumes in mid-epoch."""
+    """Tells the token batches which epoch starts; Trainer does not reach them when it resumes within an epoch."""
 
     def on_epoch_begin(self, args: Any, state: Any, control: Any, train_dataloader: Any = None, **kwargs: Any) -> None:
         sampler = getattr(train_dataloader, "batch_sampler", None)
@@ -157,14 +157,14 @@ class _TokenBatchEpochs(TrainerCallback):
 
 
 class WholeRepositoryCallback(TrainerCallback):
-    """Completes the folder that Trainer uploads while it trains (`hub_strategy="every_save"` and its like).
+    """Completes the folder that Trainer uploads during training (`hub_strategy="every_save"` and similar).
 
-    Trainer copies weights, configuration and its tokenizer from the checkpoint and leaves behind the code of the model,
-    which the configuration names, and the target tokenizer. `DocumentSeq2SeqTrainer` has this callback by itself; any
-    other Trainer of Transformers can be given it.
+    Trainer copies weights, configuration and its tokenizer from the checkpoint, but not the code of the model, which
+    the configuration refers to, and not the target tokenizer. `DocumentSeq2SeqTrainer` adds this callback itself; other
+    Trainers can be given it.
 
     Args:
-        target_tokenizer: of the target language, where it is another one.
+        target_tokenizer: of the target language, if it has its own.
     """
 
     def __init__(self, target_tokenizer: PreTrainedTokenizerBase | None = None) -> None:
@@ -185,13 +185,13 @@ class DocumentSeq2SeqTrainer(Seq2SeqTrainer):
     """Trains and evaluates a model on window features.
 
     The loss is `context_discounted_cross_entropy` (`context_discounted_squared_error` for a model that predicts word
-    vectors), normalised by the target tokens of the whole batch over all accumulation steps and processes. Evaluation
-    reports, each window counted once:
+    vectors), divided by the target tokens of the whole batch over all accumulation steps and processes. Evaluation
+    reports, with each window counted once:
 
-    * `eval_loss`: mean negative log-likelihood (or squared error) of all target tokens, neither discounted nor
-      smoothed, so that runs with different settings compare; `eval_current_loss`: the same of the current sentences;
-    * with `predict_with_generate`: `eval_bleu` and `eval_chrf` of the current sentences (of whole windows where
-      `window_sentences` is 0), and `eval_wrong_sentence_count`, the share of windows whose translation has another
+    * `eval_loss`: mean negative log-likelihood (or squared error) of all target tokens, without discount and smoothing,
+      so that runs with different settings compare; `eval_current_loss`: the same over the current sentences;
+    * with `predict_with_generate`: `eval_bleu` and `eval_chrf` of the current sentences (of whole windows if
+      `window_sentences` is 0), and `eval_wrong_sentence_count`, the share of windows whose translation has a different
       number of sentences than the reference.
 
     Args:
@@ -201,8 +201,8 @@ class DocumentSeq2SeqTrainer(Seq2SeqTrainer):
         train_dataset, eval_dataset: tables with the columns `input_ids`, `labels` and `length`.
         processing_class: the source tokenizer.
         target_tokenizer: the target tokenizer; None: the same.
-        eval_corpora: names of the corpora that the column `corpus` of the `eval_dataset` counts; the loss of each that
-            has a name is reported as `eval_loss_<name>` besides.
+        eval_corpora: names of the corpora by their index in the column `corpus` of the `eval_dataset`; the loss of each
+            named corpus is also reported as `eval_loss_<name>`.
         callbacks, optimizers: as in Trainer.
     """
 
@@ -210,7 +210,7 @@ class DocumentSeq2SeqTrainer(Seq2SeqTrainer):
     model: PreTrainedModel
     data_collator: DocumentCollator
     eval_dataset: Any
-    # compute_loss divides by the tokens of the accumulated batch, Trainer must not divide again.
+    # compute_loss divides by the tokens of the accumulated batch; Trainer must not divide again.
     loss_is_scaled_for_ga = True
 
     def __init__(
@@ -245,9 +245,9 @@ class DocumentSeq2SeqTrainer(Seq2SeqTrainer):
         )
         self.target_tokenizer = target_tokenizer or processing_class
         self._eval_corpora = eval_corpora
-        # The corpus of each row of the evaluation that is about to run.
+        # The corpus of each row of the next evaluation.
         self._row_corpora: np.ndarray | None = None
-        # Both belong to compute_loss here: it smooths the labels and honours num_items_in_batch.
+        # compute_loss does both here: it smooths the labels and uses num_items_in_batch.
         take_over_the_loss(self)
         self._loss = _loss(model, args.label_smoothing_factor)
         self._separators = frozenset(model.config.separator_token_ids)
@@ -267,20 +267,20 @@ class DocumentSeq2SeqTrainer(Seq2SeqTrainer):
         self.add_callback(WholeRepositoryCallback(None if is_joint else self.target_tokenizer))
 
     def create_accelerator_and_postprocess(self) -> None:
-        """Makes the accelerator, which does not divide the loss by the accumulation steps."""
+        """Creates the accelerator, which does not divide the loss by the accumulation steps."""
         super().create_accelerator_and_postprocess()
-        check_checkpoints_are_whole(self.accelerator)
-        # Trainer sees to this itself since some release between 5.4 and 5.23.
+        check_full_state_dict(self.accelerator)
+        # Some release between 5.4 and 5.23 made Trainer do this itself.
         self.accelerator.gradient_accumulation_steps = 1
 
     def create_optimizer(self, *args: Any, **kwargs: Any) -> torch.optim.Optimizer:
-        """Makes the optimizer, behind the first step of sharding, since it holds the sharded weights."""
+        """Creates the optimizer after the first step of sharding, since it must hold the sharded weights."""
         if self.accelerator.is_fsdp2:
             shard_tied_weights(self.model, self.accelerator)
         return super().create_optimizer(*args, **kwargs)
 
     def get_train_dataloader(self) -> DataLoader:
-        """Batches of `max_tokens_per_batch` tokens, each process its share, or the ordinary ones."""
+        """Batches of `max_tokens_per_batch` tokens, divided among the processes, or the default batches."""
         if self.args.max_tokens_per_batch is None:
             return super().get_train_dataloader()
         dataset: Any = self.train_dataset
@@ -306,7 +306,7 @@ class DocumentSeq2SeqTrainer(Seq2SeqTrainer):
         )
 
     def get_eval_dataloader(self, eval_dataset: Any = None) -> DataLoader:
-        """Batches of rows of like length, the longest first; no score depends on the order."""
+        """Batches of rows of similar length, the longest first; no score depends on the order."""
         if isinstance(eval_dataset, str):
             eval_dataset = self.eval_dataset[eval_dataset]
         dataset = self.eval_dataset if eval_dataset is None else eval_dataset
@@ -317,7 +317,7 @@ class DocumentSeq2SeqTrainer(Seq2SeqTrainer):
         return super().get_eval_dataloader(dataset)
 
     def get_batch_samples(self, *args: Any, **kwargs: Any) -> tuple[list, torch.Tensor | int | None]:
-        """The batches of one step and the number of target tokens in them, over all processes."""
+        """The batches of one step and their number of target tokens, over all processes."""
         self._throughput.start_step()
         batches, num_items_in_batch = super().get_batch_samples(*args, **kwargs)
         self._throughput.add_tokens(num_items_in_batch)
@@ -330,7 +330,7 @@ class DocumentSeq2SeqTrainer(Seq2SeqTrainer):
         return_outputs: bool = False,
         num_items_in_batch: torch.Tensor | int | None = None,
     ) -> Any:
-        """The discounted, smoothed loss (and the outputs); the mean over processes of its gradients is exact."""
+        """The discounted, smoothed loss (and the outputs); the mean of its gradients over processes is exact."""
         labels = inputs["labels"]
         outputs = model(**_without(inputs, ("labels",)), use_cache=False)
         sentence_ids = self._label_sentence_ids(labels)
@@ -338,18 +338,18 @@ class DocumentSeq2SeqTrainer(Seq2SeqTrainer):
             outputs.logits, labels, sentence_ids, self.args.context_discount, num_items_in_batch
         )
         if num_items_in_batch is not None:
-            # The tokens were counted over all processes, whose gradients are then averaged.
+            # The divisor counts the tokens of all processes, whose gradients are averaged afterwards.
             loss = loss * self.accelerator.num_processes
         return (loss, outputs) if return_outputs else loss
 
     def floating_point_ops(self, inputs: dict[str, Any]) -> int:
-        """0: the estimate costs time in every step and counts padding as work."""
+        """0: the estimate costs time in every step and counts padding."""
         return 0
 
     def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
-        """Adds to the entries of training `tokens_per_second`, target tokens over all processes, and the totals.
+        """Adds `tokens_per_second` (target tokens over all processes) and the totals to the log entries of training.
 
-        The totals `num_target_tokens` and `train_seconds` go on over interruptions.
+        The totals `num_target_tokens` and `train_seconds` continue after interruptions.
         """
         if "loss" in logs:
             num_tokens, seconds = self._throughput.read()
@@ -360,11 +360,11 @@ class DocumentSeq2SeqTrainer(Seq2SeqTrainer):
         super().log(logs, start_time)
 
     def evaluate(self, *args: Any, **kwargs: Any) -> dict[str, float]:
-        """The metrics, as in Seq2SeqTrainer; `synced_gpus` is off, see `whole_weights`."""
+        """The metrics, as in Seq2SeqTrainer; `synced_gpus` is off, see `full_weights`."""
         return super().evaluate(*args, **{"synced_gpus": False, **kwargs})
 
     def predict(self, *args: Any, **kwargs: Any) -> Any:
-        """Predictions and metrics, as in Seq2SeqTrainer; `synced_gpus` is off, see `whole_weights`."""
+        """Predictions and metrics, as in Seq2SeqTrainer; `synced_gpus` is off, see `full_weights`."""
         return super().predict(*args, **{"synced_gpus": False, **kwargs})
 
     def prediction_step(
@@ -375,10 +375,10 @@ class DocumentSeq2SeqTrainer(Seq2SeqTrainer):
         ignore_keys: list[str] | None = None,
         **gen_kwargs: Any,
     ) -> tuple[None, Any, torch.Tensor | None]:
-        """(None, statistics [B, 4] and, where asked for, generated ids [B, length], labels [B, T]).
+        """(None, statistics [B, 4] and, if requested, generated ids [B, length], labels [B, T]).
 
-        The statistics of a row are the summed negative log-likelihood and the number of all its target tokens, and
-        then of those of its current sentence.
+        The statistics of a row are the summed negative log-likelihood and the number of tokens, first of the whole
+        target, then of its current sentence.
         """
         inputs = send_to_device(inputs, self.args.device)
         statistics = self._row_statistics(model, inputs)
@@ -398,11 +398,11 @@ class DocumentSeq2SeqTrainer(Seq2SeqTrainer):
     ) -> EvalLoopOutput:
         """Losses and scores; `predictions` are the generated ids [number of windows, length], or None."""
         if self.accelerator.is_fsdp2 and not isinstance(self.model, FSDPModule):
-            # accelerate shards a model together with an optimizer only; without training there is none.
+            # accelerate shards a model only together with an optimizer; without training there is none.
             self.accelerator.prepare_model(self.model, device_placement=True, evaluation_mode=True)
-        # Seq2SeqTrainer gathers the rows that fill up the last distributed batch too, and would count them.
+        # Seq2SeqTrainer also gathers the rows that pad the last distributed batch, and would count them.
         gather_without_padding(self)
-        with whole_weights(self.model, self.accelerator):
+        with full_weights(self.model, self.accelerator):
             output = super().evaluation_loop(
                 dataloader, description, self.args.prediction_loss_only, ignore_keys, metric_key_prefix
             )
@@ -418,15 +418,15 @@ class DocumentSeq2SeqTrainer(Seq2SeqTrainer):
         return output._replace(metrics={**(output.metrics or {}), **named})
 
     def create_model_card(self, *args: Any, **kwargs: Any) -> None:
-        """Writes Transformers' card of the training, completed by what the Hub finds and runs the model by."""
+        """Writes Transformers' card of the training, with the metadata by which the Hub finds and runs the model."""
         super().create_model_card(*args, **kwargs)
         if self.is_world_process_zero():
             folder = Path(str(self.args.output_dir))
             complete_card(folder / CARD_FILE, self.model.config, self.hub_model_id or folder.absolute().name)
 
     def push_to_hub(self, *args: Any, **kwargs: Any) -> Any:
-        """Uploads the output directory, behind the upload of a checkpoint that may still be going on."""
-        # Trainer itself would first write the files anew that this upload is reading.
+        """Uploads the output directory, after a checkpoint's upload that may still be running."""
+        # Trainer itself would first rewrite the files that this upload is reading.
         finish_upload(self)
         return super().push_to_hub(*args, **kwargs)
 
@@ -444,7 +444,7 @@ class DocumentSeq2SeqTrainer(Seq2SeqTrainer):
         return torch.stack([column.sum(-1, dtype=losses.dtype) for column in columns], dim=1)
 
     def _corpus_losses(self, statistics: np.ndarray) -> dict[str, float]:
-        """The loss of each corpus that has a name, from the statistics of the rows [number of windows, 4]."""
+        """The loss of each named corpus, from the statistics of the rows [number of windows, 4]."""
         corpora, self._row_corpora = self._row_corpora, None
         if corpora is None or len(corpora) != len(statistics):
             return {}
@@ -455,7 +455,7 @@ class DocumentSeq2SeqTrainer(Seq2SeqTrainer):
         tokenizer = self.target_tokenizer
         if tokenizer is None:
             raise ValueError("predict_with_generate needs a tokenizer: give processing_class or target_tokenizer")
-        # A special id that the model made in mid-sentence is no reason to end it: it is only left out.
+        # A special id in mid-sentence does not end the sentence; it is only dropped.
         ignored = {IGNORED_LABEL, *tokenizer.all_special_ids} - self._separators
         translations = [split_window(row.tolist(), self._separators, ignored) for row in generated]
         references = [split_window(row.tolist(), self._separators, ignored) for row in labels]
@@ -478,7 +478,8 @@ def corpus_scores(translations: Sequence[str], references: Sequence[str]) -> dic
 
 
 def _loss(model: PreTrainedModel, label_smoothing: float) -> CrossEntropyLoss | SquaredErrorLoss:
-    """The loss of a model that chooses words or predicts their vectors; these cannot be smoothed: ValueError."""
+    """The loss of a model with a softmax over words or with predicted word vectors; the latter has no label
+    smoothing."""
     vector_size = getattr(model.config, "word_vector_size", None)
     if vector_size is None:
         return CrossEntropyLoss(label_smoothing)

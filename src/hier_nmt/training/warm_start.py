@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What a model with positions of its own starts from, where the checkpoint it starts from has none."""
+"""Initial position tables for a model that starts from a checkpoint without them."""
 
 from collections.abc import Container
 
@@ -12,13 +12,13 @@ from ..attention.positions import PositionTable, sinusoidal_encoding
 
 @torch.no_grad()
 def continue_positions(model: nn.Module, new_weights: Container[str]) -> None:
-    """Lets position tables that a checkpoint lacks begin with what it computed: sinusoids of tokens, nothing else.
+    """Initialises position tables that a checkpoint lacks with its sinusoids of token positions, and others with zero.
 
-    A model for documents so translates the first sentence of a document as the sentence-level model did that it starts
-    from, and learns from there what other sentences are.
+    A document-level model then translates the first sentence of a document as its sentence-level checkpoint does, and
+    learns from there how other sentences differ.
 
     Args:
-        model: holds the weights of the checkpoint.
+        model: has the weights of the checkpoint.
         new_weights: names of the weights that the checkpoint lacks.
     """
     for name, module in model.named_modules():

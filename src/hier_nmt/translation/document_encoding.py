@@ -9,12 +9,12 @@ from ..text.untranslatable import (
     HAS_MESSAGE,
     NO_LETTERS,
     UNKNOWN_SCRIPT,
-    Characters,
     SentenceParts,
+    UnknownCharacters,
     has_letters,
     has_message,
     num_letters,
-    part_sentence,
+    split_sentence,
 )
 from .decoding_report import COPIED, DecodingStatistics, Incident
 from .translation_vocabulary import TranslationVocabulary
@@ -45,8 +45,8 @@ def encode_documents(
     """The documents, encoded, with at most `num_context` sentences of the context before each (None: all of it)."""
     sides = [side for document in documents for side in (document.context, document.paragraphs)]
     texts = [text for side in sides for paragraph in side for text in paragraph]
-    unknown = vocabulary.unknown_characters(texts)
-    parts = [part_sentence(text, unknown, vocabulary.stand_ins) for text in texts]
+    unknown = vocabulary.classify_characters(texts)
+    parts = [split_sentence(text, unknown, vocabulary.stand_ins) for text in texts]
     ids = vocabulary.encode([part.core for part in parts])
     encoded = (
         _Encoded(text, part, row, _nothing_to_translate(text, part.core, row, unknown, vocabulary))
@@ -100,7 +100,7 @@ def _sentences(
 
 
 def _nothing_to_translate(
-    text: str, core: str, ids: Sequence[int], unknown: Characters, vocabulary: TranslationVocabulary
+    text: str, core: str, ids: Sequence[int], unknown: UnknownCharacters, vocabulary: TranslationVocabulary
 ) -> str | None:
     """Why there is nothing to translate: no letters, or most of them of a script that the model cannot read; or why it
     cannot be: a message whose cases are those of its language."""

@@ -103,7 +103,7 @@ class DocumentTranslationPipeline(Pipeline):
         target_language: language of the translation, for models of many (M2M100, NLLB, mBART); any code or, with
             langcodes, any English name. Also `tgt_lang`.
         text_format: `plain`, `html` or `markdown`. Tags, attributes, code and link targets stay as they are; tags in a
-            sentence stand at a border of words, see `placed_marks`. Markdown needs markdown-it-py.
+            sentence stand at a border of words, see `project_marks`. Markdown needs markdown-it-py.
         return_sentences: adds `"sentences"`: a list of `{"source", "translation", "paragraph"}`.
         return_details: adds `"details"`: the counts of what happened, and the sentences that were copied, cut, split or
             decoded again, with the reasons; see `decoding_report.details`.
@@ -303,7 +303,7 @@ class DocumentTranslationPipeline(Pipeline):
         forward.pop("progress", None)
         prepared = self.preprocess(with_context(document, context, context_translation), **preprocess)
         translator = self._translator([prepared], **{**forward, "batch_size": batch_size})
-        return prepared.layout.placed(_told(translator.stream(prepared.source)))
+        return prepared.layout.translated_sentences(_told(translator.stream(prepared.source)))
 
 
 def _told(stream: Generator[str, None, TranslatedDocument]) -> Iterator[str]:

@@ -10,12 +10,12 @@ from transformers import PreTrainedTokenizerBase
 
 from ..text.untranslatable import (
     STAND_INS,
-    Characters,
-    candidates,
-    for_tokenizer,
+    UnknownCharacters,
+    candidate_characters,
+    classify_characters,
+    normalize_for_tokenizer,
     num_letters,
-    unknown_characters,
-    without_surrogates,
+    replace_surrogates,
 )
 from ..text.windows import join_window
 from .batched_generation import Ends
@@ -65,14 +65,14 @@ class TranslationVocabulary:
             REPEATED_NGRAM_SIZE if no_loops else None,
         )
 
-    def unknown_characters(self, texts: Iterable[str]) -> Characters:
+    def classify_characters(self, texts: Iterable[str]) -> UnknownCharacters:
         """What is done with the symbols of some source texts that the tokenizer does not know."""
-        found = candidates(texts, self._has_bytes)
+        found = candidate_characters(texts, self._has_bytes)
         new = sorted(found - set(self._is_known))
         for character, ids in zip(new, self._encode(new, self.source), strict=True):
             tokens = self._tokens(ids)
             self._is_known[character] = any(token.strip("▁ ") for token in tokens)
-        return unknown_characters(character for character in found if not self._is_known[character])
+        return classify_characters(character for character in found if not self._is_known[character])
 
     @cached_property
     def stand_ins(self) -> list[str]:
@@ -97,8 +97,8 @@ class TranslationVocabulary:
 
     def encode(self, sentences: Sequence[str], target: bool = False) -> list[list[int]]:
         """Token ids of each sentence; without special tokens if windows get theirs from `join_window`."""
-        plain_forms = {} if target else self.unknown_characters(sentences).plain_forms
-        readable = [for_tokenizer(sentence, plain_forms) for sentence in sentences]
+        plain_forms = {} if target else self.classify_characters(sentences).plain_forms
+        readable = [normalize_for_tokenizer(sentence, plain_forms) for sentence in sentences]
         return self._encode(readable, self.target if target else self.source)
 
     def _encode(self, texts: Sequence[str], tokenizer: PreTrainedTokenizerBase) -> list[list[int]]:
@@ -106,7 +106,7 @@ class TranslationVocabulary:
             return []
         with self.languages.reading(self._source_language):
             encoded = tokenizer(
-                [without_surrogates(text) for text in texts],
+                [replace_surrogates(text) for text in texts],
                 add_special_tokens=not self.has_separators,
                 split_special_tokens=True,
                 return_attention_mask=False,

@@ -282,7 +282,7 @@ class WorkingDocument:
         translation = self.translations[index]
         if not translation or not self._keeps_protected(index):
             return self.result[paragraph][sentence]
-        return self.parts[index - self.first].around(translation)
+        return self.parts[index - self.first].restore(translation)
 
     def ready(self, stop: int) -> Iterator[str]:
         """The document's sentences, those without anything to translate too, before that of index `stop` of the row."""

@@ -53,7 +53,10 @@ def test_a_command_line_that_says_nothing_known_ends_with_2(arguments: list[str]
     ("arguments", "message"),
     [
         (["translate", "absent.txt", "--model", "no-model"], "error: "),
-        (["train", "en-fr/no-recipe"], "error: en-fr/no-recipe is no file, nor one of the recipes en-fr/annotated, "),
+        (
+            ["train", "en-fr/no-recipe"],
+            "error: en-fr/no-recipe is neither a file nor one of the recipes en-fr/annotated, ",
+        ),
         (["card", "texts.yaml"], "error: give --model, --output or both"),
         (["push", "no-checkpoint", "me/model"], "error: "),
     ],

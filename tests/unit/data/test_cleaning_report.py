@@ -21,7 +21,7 @@ def documents() -> list[ParallelDocument]:
     return [ParallelDocument("d", tuple(pairs))]
 
 
-def test_marks_and_the_pairs_that_would_be_left_out_are_counted():
+def test_marks_and_the_pairs_that_would_be_dropped_are_counted():
     excluded = KnownTexts([ParallelDocument("t", ((SentencePair("Yes.", "Oui."),),))])
     effect = cleaning_effect(documents, USUAL_CLEANING, excluded)
     (mark,) = effect.marks
@@ -37,7 +37,7 @@ def test_marks_and_the_pairs_that_would_be_left_out_are_counted():
     assert json.loads(json.dumps(effect.as_json()))["dropped"]["length ratio"] == 1
 
 
-def test_a_cleaning_of_nothing_leaves_all_as_it_is():
+def test_an_empty_cleaning_changes_nothing():
     effect = cleaning_effect(documents, Cleaning())
     assert (effect.num_changed, effect.dropped) == (0, {})
     assert str(effect).endswith("nothing")

@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Batches: padding by hand, and what the sampler promises."""
+"""Batches: hand-made padding, and the promises of the sampler."""
 
 import numpy as np
 import pytest

@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Corpus readers: what they read, and how they name what is broken."""
+"""Corpus readers: what they read, and their errors for malformed files."""
 
 import gzip
 import json
@@ -107,8 +107,8 @@ def test_skipped_documents_are_counted_by_reason(tmp_path):
     report = ReadReport()
     assert read([path], skip_bad=True, report=report) == [GOOD_DOCUMENT]
     assert report.counts == {"not JSON": 2, "missing key": 1}
-    assert str(report) == "read 1 documents with 3 sentence pairs\nleft out 1: missing key\nleft out 2: not JSON"
-    assert report.left_out[2][1] == f"{path}:4: missing key: 'paragraphs'"
+    assert str(report) == "read 1 documents with 3 sentence pairs\nskipped 1: missing key\nskipped 2: not JSON"
+    assert report.skipped[2][1] == f"{path}:4: missing key: 'paragraphs'"
 
 
 @pytest.mark.parametrize("skip_bad", [False, True])
@@ -235,7 +235,7 @@ def test_missing_column_is_named_with_those_there_are():
         list(read_dataset([{"en": "a", "fr": "b"}], "rows", "en", "fr", "doc"))
 
 
-def test_row_that_is_no_text_is_named():
+def test_row_that_is_not_a_text_is_named():
     (error,) = read_dataset([{"en": "a", "fr": None}], "rows", "en", "fr")
     assert str(error) == "rows:1: not a string: column 'fr' holds NoneType"
 

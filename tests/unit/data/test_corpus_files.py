@@ -9,22 +9,22 @@ from hier_nmt.data.corpus_files import CorpusError, parse_json
 from hier_nmt.data.formats.json_lines import JsonLinesFile
 from hier_nmt.evaluation.contrastive_readers import read_contrastive
 
-# What Python's reader takes for JSON and loses something of, or does not answer with an error of JSON.
+# Texts that Python's JSON parser reads with loss, or refuses with another error than one of JSON.
 BROKEN = [
-    ('{"id": "a", "id": "b"}', r"not JSON that can be read: the key 'id' stands twice"),
-    ('{"id": "\\ud83d"}', r"half a character: \\ud83d stands without its other half"),
-    ("[" * 100_000, r"not JSON that can be read"),
-    ("9" * 5000, r"not JSON that can be read: .*digits"),
+    ('{"id": "a", "id": "b"}', r"unreadable JSON: the key 'id' occurs twice"),
+    ('{"id": "\\ud83d"}', r"unpaired surrogate: \\ud83d has no other half"),
+    ("[" * 100_000, r"unreadable JSON"),
+    ("9" * 5000, r"unreadable JSON: .*digits"),
     ('{"id": ', r"not JSON: .* at column 8"),
 ]
 
 
-def test_json_comes_as_it_is_with_whole_surrogate_pairs() -> None:
+def test_json_is_unchanged_with_complete_surrogate_pairs() -> None:
     assert parse_json("a", 1, '{"a": "\\ud83d\\ude00", "b": [1, null]}') == {"a": "\U0001f600", "b": [1, None]}
 
 
 @pytest.mark.parametrize(("text", "complaint"), BROKEN)
-def test_json_of_which_a_part_would_be_lost_is_refused_with_its_place(tmp_path, text: str, complaint: str) -> None:
+def test_json_that_would_lose_a_part_is_refused_with_its_position(tmp_path, text: str, complaint: str) -> None:
     path = tmp_path / "a.json"
     path.write_text("\n" + text)
     with pytest.raises(CorpusError, match=rf"a.json:2: {complaint}"):
@@ -37,7 +37,7 @@ def test_json_of_which_a_part_would_be_lost_is_refused_with_its_place(tmp_path, 
         read_contrastive([path], "voita")
 
 
-def test_a_broken_line_is_left_out_where_that_is_wanted(tmp_path) -> None:
+def test_a_malformed_line_can_be_skipped(tmp_path) -> None:
     path = tmp_path / "a.json"
     good = json.dumps({"id": "a", "paragraphs": [{"en": ["A."], "fr": ["B."]}]})
     path.write_text("\n".join([good, *(text for text, _ in BROKEN), good.replace('"a"', '"b"')]))

@@ -30,7 +30,7 @@ def test_sizes_and_lengths_are_counted() -> None:
     assert report.target_characters.tolist() == [7, 3, len(LONG), 7, 2, 4, 300, 300]
 
 
-def test_duplicates_are_counted_behind_the_first() -> None:
+def test_duplicates_are_counted_after_the_first() -> None:
     report = describe_corpus(CORPUS)
     assert report.num_duplicate_documents == 1
     assert report.num_duplicate_pairs == 2
@@ -65,7 +65,7 @@ def test_the_report_is_text_and_json() -> None:
     text = str(report)
     assert "4 documents, 5 paragraphs, 8 sentence pairs" in text
     assert "| sentences of a document | 1 | 1 |" in text
-    assert "pairs like an earlier one: 2 (25.00 %)" in text
+    assert "duplicate pairs: 2 (25.00 %)" in text
     assert "8 of 8 pairs (100.00 %)" in text
     content = json.loads(json.dumps(report.as_json()))
     assert content["num_pairs"] == 8

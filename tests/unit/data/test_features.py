@@ -59,7 +59,7 @@ def tokens(tokenizer, tmp_path):
     return token_table(text_table_from_documents(DOCUMENTS, tmp_path), tokenizer)
 
 
-def test_each_sentence_is_tokenised_in_its_place(tokens):
+def test_sentences_are_tokenised_in_order(tokens):
     assert tokens.to_list() == [
         {
             "document_id": "x",
@@ -95,7 +95,7 @@ def test_window_over_a_limit_drops_its_farthest_context(tokens):
     assert by_target["labels"][:] == [[7, 2], [7, 4, 9, 2], [11, 11, 11, 2], [13, 2]]
 
 
-def test_whole_document_is_cut_between_sentences(tokens):
+def test_whole_document_is_split_between_sentences(tokens):
     rows = window_table(tokens, CLOSING, 0, max_source_tokens=5, max_target_tokens=9).to_list()
     assert [row["input_ids"] for row in rows] == [[6, 4, 8, 8, 2], [10, 2], [12, 2]]
     assert [row["labels"] for row in rows] == [[7, 4, 9, 2], [11, 11, 11, 2], [13, 2]]
@@ -166,7 +166,7 @@ def test_corpus_is_read_and_tokenised_once_until_it_changes(tokenizer, tmp_path,
     assert len(text_table(*arguments, **cache)) == 2
 
 
-def test_what_was_left_out_is_known_also_from_the_cache(tmp_path):
+def test_what_was_skipped_is_also_known_from_the_cache(tmp_path):
     path = tmp_path / "corpus.tsv"
     path.write_text("no tab\na\tb\n\tc\n")
     for _ in range(2):

@@ -27,7 +27,7 @@ def tokenizer():
     [
         ("The board, which meets", "Le conseil, qui", "The board \ufdd1conseil\ufdd2, which meets"),
         ("A board", "Un tableau", "A board \ufdd1tableau\ufdd2"),
-        # The longest one that is translated so; a part of a word is no term.
+        # The longest term with this translation; a part of a word is not a term.
         (
             "The Board of Directors",
             "Le Conseil d'administration",
@@ -38,7 +38,7 @@ def tokenizer():
         ("The board", "Les conseillers", None),
     ],
 )
-def test_a_term_has_its_translation_behind_it(glossary_file, source, target, expected):
+def test_a_term_is_followed_by_its_translation(glossary_file, source, target, expected):
     assert Glossary(glossary_file).marked(source, target) == expected
     if expected:
         assert without_terms(expected) == source

@@ -12,7 +12,7 @@ def document(*paragraphs: list[tuple[str, str]]) -> ParallelDocument:
 
 
 def cleaned(cleaning: Cleaning, *paragraphs: list[tuple[str, str]], excluded: KnownTexts | None = None):
-    """The pairs that are left of a document, by paragraph, and the counts of those that are not."""
+    """The remaining pairs of a document by paragraph, and the counts of the dropped ones."""
     cleaner = PairCleaner(cleaning, excluded)
     survey = CorpusSurvey()
     survey.add(document(*paragraphs))
@@ -22,12 +22,12 @@ def cleaned(cleaning: Cleaning, *paragraphs: list[tuple[str, str]], excluded: Kn
     return kept, dict(dropped)
 
 
-def test_by_default_nothing_is_changed_or_left_out():
+def test_by_default_nothing_is_changed_or_dropped():
     pairs = [("Yes.", "Oui."), ("Yes.", "Oui."), ("a b c d", "a b c d"), ("x", "y" * 500)]
     assert cleaned(Cleaning(), pairs) == ([pairs], {})
 
 
-def test_pairs_whose_lengths_do_not_fit_are_left_out():
+def test_pairs_with_unusual_length_ratios_are_dropped():
     # 25 and 75 characters: three times as many; 76 are more. Of short sentences (20 at most) any length fits.
     fits, does_not, short = ("a" * 25, "b" * 75), ("a" * 25, "b" * 76), ("a", "b" * 20)
     kept, dropped = cleaned(Cleaning(max_length_ratio=3), [fits, does_not, short, does_not[::-1]])
@@ -55,13 +55,13 @@ def test_copies_are_counted_over_all_corpora():
     assert cleaner.clean(pair) == (None, {"too many copies": 1})
 
 
-def test_untranslated_sentences_are_left_out_but_not_names():
+def test_untranslated_sentences_are_dropped_but_not_names():
     name, sentence = ("Jean Dupont", "Jean Dupont"), ("This is English.", "this is  english.")
     kept, dropped = cleaned(Cleaning(drop_copied=True), [name, sentence])
     assert (kept, dropped) == ([[name]], {"target copies source": 1})
 
 
-def test_pairs_of_excluded_texts_and_their_long_sources_are_left_out():
+def test_pairs_of_excluded_texts_and_their_long_sources_are_dropped():
     long = "One two three four five six seven eight."
     excluded = KnownTexts([document([("Yes.", "Oui."), (long, "Un.")])])
     pairs = [("yes.", "OUI."), ("Yes.", "Si."), (long, "Autre chose."), ("No.", "Non.")]
@@ -76,7 +76,7 @@ def test_an_excluded_pair_is_known_also_once_its_text_is_replaced():
     assert cleaned(cleaning, [("a b", "c :")], excluded=excluded) == ([], {"in an excluded file": 1})
 
 
-def test_sentences_in_the_other_language_are_left_out():
+def test_sentences_in_the_other_language_are_dropped():
     pairs = [("the house is red and the garden is green", "la maison est rouge et le jardin est vert")] * 5
     untranslated = ("the garden and the house", "the red house and the garden")
     swapped = ("la maison est verte et rouge", "the house is red and green")

@@ -5,7 +5,7 @@ import pytest
 from hier_nmt.data.documents import SentencePair
 from hier_nmt.data.pair_split import split_pairs
 
-# Forty source sentences, of which every fourth has three translations, once under another case.
+# Forty source sentences; every fourth has three translations, one of them with the source in another case.
 PAIRS = [
     SentencePair(f"Sentence {number}" if copy < 2 else f"SENTENCE {number}", f"phrase {number} {copy}")
     for number in range(40)
@@ -41,5 +41,5 @@ def test_impossible_sizes_are_named(num_dev, num_test) -> None:
 
 
 def test_a_part_that_no_group_fits_into_is_an_error() -> None:
-    with pytest.raises(ValueError, match="too many translations each to give 1 pairs for testing"):
+    with pytest.raises(ValueError, match="too many translations each for 1 pairs for testing"):
         split_pairs([SentencePair("a", "b")] * 3, 0, 1, seed=1)

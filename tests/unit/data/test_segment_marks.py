@@ -27,7 +27,7 @@ def statistics(*beginnings: tuple[str, str]) -> MarkStatistics:
         ("", {}),
     ],
 )
-def test_marks_stand_in_front_of_the_text(text, marks):
+def test_marks_are_at_the_start_of_the_text(text, marks):
     assert leading_marks(text) == marks
 
 

@@ -20,7 +20,7 @@ def test_text_comes_back_exactly(tmp_path) -> None:
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["a.txt"]
 
 
-def test_a_byte_order_mark_is_no_text(tmp_path) -> None:
+def test_a_byte_order_mark_is_not_text(tmp_path) -> None:
     (tmp_path / "a.txt").write_bytes(2 * b"\xef\xbb\xbf" + b"abc")
     assert read_text(tmp_path / "a.txt") == "abc"
 
@@ -31,7 +31,7 @@ def test_the_byte_is_counted_from_the_start_of_the_file(tmp_path) -> None:
         read_text(tmp_path / "a.txt")
 
 
-def test_a_binary_file_is_no_text(tmp_path) -> None:
+def test_a_binary_file_is_not_text(tmp_path) -> None:
     (tmp_path / "a.txt").write_bytes(b"a\nb\0")
     with pytest.raises(CorpusError, match=r"a.txt:2: not text: byte 3 of the file is NUL"):
         read_text(tmp_path / "a.txt")
@@ -94,7 +94,7 @@ def test_the_lock_of_a_process_that_was_killed_is_free(tmp_path) -> None:
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
-def test_a_lock_is_free_behind_an_error(tmp_path, error) -> None:
+def test_a_lock_is_released_after_an_error(tmp_path, error) -> None:
     with pytest.raises(error), locked(tmp_path / "a.txt"):
         raise error
     with locked(tmp_path / "a.txt"):

@@ -86,7 +86,7 @@ def test_no_special_token_is_added_by_itself(tokenizer):
 
 
 def pieces(tokenizer, text: str) -> list[list[str]]:
-    """What the text is cut into before the model: no token reaches over these borders."""
+    """The pieces before the model; no token crosses their boundaries."""
     backend = tokenizer.backend_tokenizer
     return [piece for piece, _ in backend.pre_tokenizer.pre_tokenize_str(backend.normalizer.normalize_str(text))]
 
@@ -132,7 +132,7 @@ def test_typography_is_made_plain_on_request(model, text, plain):
 
 
 @pytest.mark.parametrize("model", ["bpe", "unigram"])
-def test_reserved_tokens_have_ids_behind_the_bytes_and_come_out_of_no_text(model, tmp_path):
+def test_reserved_tokens_have_ids_after_the_bytes_and_no_text_contains_them(model, tmp_path):
     train_tokenizer(TEXTS, 400, model=model, reserved_tokens=["<gloss>", "</gloss>"]).save_pretrained(tmp_path)
     tokenizer = AutoTokenizer.from_pretrained(tmp_path)
     ids = [FIRST_LEARNED_ID, FIRST_LEARNED_ID + 1]
@@ -224,7 +224,7 @@ def test_words_are_whole_and_numbers_too_unless_digits_are_split():
 def test_decoded_words_have_spaces_where_text_has_them(text, split_digits):
     tokenizer = train_tokenizer(WORD_TEXTS, 200, model="word", min_frequency=1, split_digits=split_digits)
     decoded = tokenizer.decode(encode_sentences(tokenizer, [text])[0])
-    if split_digits:  # what stands between digits is not known
+    if split_digits:  # the text between digits is unknown
         decoded, text = decoded.replace("2008, 12", "2008,12"), text.replace("2008, 12", "2008,12")
     assert decoded == text
 

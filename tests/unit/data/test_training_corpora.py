@@ -20,7 +20,7 @@ def quiet():
 
 @pytest.fixture
 def corpora(tmp_path) -> TrainingCorpora:
-    """Two corpora of other formats, the second with nothing to keep at its end, and a test set."""
+    """Two corpora of other formats, the second with only dropped pairs at its end, and a test set."""
     (tmp_path / "a.tsv").write_text("one\tun\ntwo\tdeux\n")
     (tmp_path / "b.jsonl").write_text(
         '{"id": "b", "paragraphs": [{"en": ["two", "three"], "fr": ["deux", "trois"]}]}\n'
@@ -43,7 +43,7 @@ def test_corpora_of_several_formats_are_cleaned_as_one(corpora):
     assert (report.num_documents, report.num_sentences) == (4, 5)
 
 
-def test_the_table_says_what_was_left_out_even_behind_the_last_document(corpora, tmp_path):
+def test_the_table_reports_what_was_skipped_even_after_the_last_document(corpora, tmp_path):
     for _ in range(2):
         table = corpora_table(corpora, tmp_path / "cache")
         report = read_report(table)
@@ -72,7 +72,7 @@ def test_plain_paths_are_one_corpus_and_mappings_one_each():
         ([0.5, 1.4], [0, 2, 2, 3, 4]),
     ],
 )
-def test_windows_stand_in_an_epoch_as_often_as_their_corpus_weighs(weights, expected):
+def test_windows_occur_in_an_epoch_as_often_as_the_weight_of_their_corpus(weights, expected):
     windows = datasets.Dataset.from_dict({"number": list(range(5)), "corpus": [0, 0, 1, 1, 1]})
     assert weighted_windows(windows, weights)["number"][:] == expected
 

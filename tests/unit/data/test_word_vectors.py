@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Word vectors are read from files of fastText as they stand there, and broken files are refused by line."""
+"""Word vectors are read from files of fastText unchanged, and malformed files are refused by line."""
 
 import numpy as np
 import pytest
@@ -39,7 +39,7 @@ def test_the_words_of_a_file_are_known_without_its_vectors(vec_file):
     assert "nowhere" not in words
 
 
-def test_of_a_word_that_stands_twice_the_first_counts(vec_file):
+def test_of_a_duplicate_word_the_first_counts(vec_file):
     assert read_vectors(vec_file(["2 1", "a 1", "a 2"]), ["a"])["a"].tolist() == [1.0]
 
 
@@ -64,7 +64,7 @@ def test_other_files_are_refused(tmp_path):
         words_with_vectors(tmp_path / "words.txt")
 
 
-def test_a_vocabulary_gets_its_vectors_by_id_and_random_ones_of_like_length_where_there_are_none(vec_file, caplog):
+def test_a_vocabulary_gets_its_vectors_by_id_and_random_ones_of_the_mean_norm_for_the_rest(vec_file, caplog):
     tokenizer = train_tokenizer(["the house the tree"], 20, model="word", min_frequency=1)
     vectors = token_vectors(vec_file(), tokenizer)
     assert vectors.shape == (len(tokenizer), 2)
@@ -101,5 +101,5 @@ def test_fasttext_models_give_a_vector_of_any_word(tmp_path):
     model.wv.save_word2vec_format(str(tmp_path / "words.vec"))
     np.testing.assert_allclose(read_vectors(tmp_path / "words.vec", ["tree"])["tree"], model.wv["tree"], rtol=1e-5)
     (tmp_path / "broken.bin").write_bytes(b"no model of any kind, but some bytes")
-    with pytest.raises(WordVectorError, match="is no model of fastText"):
+    with pytest.raises(WordVectorError, match="is not a fastText model"):
         read_vectors(tmp_path / "broken.bin", ["tree"])

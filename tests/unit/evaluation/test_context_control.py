@@ -48,7 +48,7 @@ def test_a_context_without_translation_stays_without() -> None:
 
 
 def test_a_set_without_another_context_is_an_error_that_names_the_example() -> None:
-    with pytest.raises(ValueError, match=r"no other example has 1 sentences .* '1a'"):
+    with pytest.raises(ValueError, match=r"no other example has 1 context sentences .* '1a'"):
         with_context(PAIR, "random")
     with pytest.raises(ValueError, match="context 'swapped' is unknown"):
         with_context(PAIR, "swapped")

@@ -15,11 +15,11 @@ from hier_nmt.evaluation.contrastive import (
     contrastive_report,
     contrastive_table,
     example_records,
+    expected_and_wrong_words,
     generative_report,
     random_scores,
     score_options,
     translate_examples,
-    words_to_look_for,
 )
 from hier_nmt.evaluation.contrastive_readers import read_contrastive
 from hier_nmt.evaluation.contrastive_sets import ContrastiveExample
@@ -64,7 +64,7 @@ def marian_model() -> MarianMTModel:
 
 
 def plain_tokenizer():
-    """A tokenizer as other models have it: no separators, and an end token behind every text."""
+    """A tokenizer as other models have it: no separators, and an end token after every text."""
     from tokenizers.processors import TemplateProcessing
 
     tokenizer = word_tokenizer()
@@ -79,7 +79,7 @@ def ids(text: str) -> list[int]:
 
 @torch.no_grad()
 def slow_log_probability(model, source_ids, target_ids, first, start=BOS) -> float:
-    """Token after token, each from a forward pass over what stands before it."""
+    """Token after token, each from a forward pass over its prefix."""
     total = 0.0
     for position in range(first, len(target_ids)):
         prefix = torch.tensor([[start, *target_ids[:position]]])
@@ -114,7 +114,7 @@ def test_the_context_is_cut_to_the_window_of_the_model(window_sentences, context
     assert window.first == len(before)
 
 
-def test_context_beyond_the_length_limit_is_left_out_farthest_first() -> None:
+def test_context_beyond_the_length_limit_is_dropped_farthest_first() -> None:
     model = windows_model(0, max_source_tokens=7)
     window = WindowBuilder(model, word_tokenizer()).build(["a b.", "c."], "e f.", ["A B.", "C."], "E F.")
     assert list(window.source_ids) == [*ids("c."), SEP, *ids("e f."), EOS]
@@ -153,7 +153,7 @@ def test_the_score_of_an_own_translation_is_its_decoding_score(num_beams, contex
 
 
 @pytest.mark.parametrize("batch_size", [1, 3, 64])
-def test_a_sentence_level_model_is_at_exactly_half_where_each_sentence_stands_both_ways(batch_size) -> None:
+def test_a_sentence_level_model_scores_exactly_half_on_balanced_pairs(batch_size) -> None:
     letters = "abcdefghij"
     examples = []
     for index, letter in enumerate(letters):
@@ -173,7 +173,7 @@ def test_a_sentence_level_model_is_at_exactly_half_on_discevalmt_anaphora() -> N
     if folder is None:
         pytest.skip("HIER_NMT_SHARED_DATA names no folder with discevalmt-en-fr")
     examples = read_contrastive([Path(folder) / "discevalmt-en-fr" / "anaphora.json"], "discevalmt")
-    # One group words its right and its wrong translations differently; all others stand in the set both ways.
+    # One group has different wording in its right and wrong translations; all others are in the set both ways.
     sides = Counter((one.source, one.targets) for one in examples)
     both_ways = [one for one in examples if sides[one.source, one.targets] == sides[one.source, one.targets[::-1]]]
     assert (len(examples), len(both_ways)) == (200, 196)
@@ -185,7 +185,7 @@ def test_a_sentence_level_model_is_at_exactly_half_on_discevalmt_anaphora() -> N
     assert reports[1].overall.accuracy == 50.0
 
 
-def test_context_without_a_translation_is_left_out() -> None:
+def test_context_without_a_translation_is_dropped() -> None:
     window = WindowBuilder(windows_model(), word_tokenizer()).build(["a b.", "c."], "e f.", [], "E F.")
     assert window == ForcedWindow((*ids("e f."), EOS), (*ids("E F."), EOS), 0)
 
@@ -262,7 +262,7 @@ def test_each_example_has_a_record_of_its_scores_and_outcomes() -> None:
 def test_scores_that_do_not_fit_the_example_are_an_error() -> None:
     with pytest.raises(ValueError, match="'1' has 2 targets but 3 scores"):
         contrastive_report([example()], [[1, 2, 3]], "model")
-    with pytest.raises(ValueError, match="there is no example"):
+    with pytest.raises(ValueError, match="no examples"):
         contrastive_report([], [], "model")
 
 
@@ -298,9 +298,9 @@ def test_mcnemar_is_the_exact_binomial_test() -> None:
 
 def test_words_are_those_that_differ_between_the_translations() -> None:
     pronoun = example(targets=("Je sais qu\u2019elles sont pleines.", "Je sais qu'ils sont pleins."))
-    assert words_to_look_for(pronoun) == ({"elles", "pleines"}, {"ils", "pleins"})
+    assert expected_and_wrong_words(pronoun) == ({"elles", "pleines"}, {"ils", "pleins"})
     named = example(expected_words=("Elle",), wrong_words=("il",))
-    assert words_to_look_for(named) == ({"elle"}, {"il"})
+    assert expected_and_wrong_words(named) == ({"elle"}, {"il"})
 
 
 @pytest.mark.parametrize(
@@ -320,7 +320,7 @@ def test_a_translation_is_judged_by_whole_words(translation, accuracy, num_undec
     assert (overall.accuracy, overall.num_undecided, overall.chance) == (accuracy, num_undecided, None)
 
 
-def test_translations_go_on_behind_the_given_context() -> None:
+def test_translations_continue_the_given_context() -> None:
     model = windows_model()
     examples = [example("1"), example("2", context=()), example("3", context=("g h i.",), source="j.")]
     builder = WindowBuilder(model, word_tokenizer())
@@ -343,7 +343,7 @@ def test_translations_go_on_behind_the_given_context() -> None:
 
 
 @pytest.mark.parametrize("separator", [None, " ! "])
-def test_any_other_model_reads_its_context_behind_a_separator(separator) -> None:
+def test_other_models_read_the_context_before_a_separator(separator) -> None:
     model, tokenizer = marian_model(), plain_tokenizer()
     builder = WindowBuilder(model, tokenizer, context_separator=separator)
     scored = score_options(model, builder, [example()], normalisation="sum")[0]
@@ -357,7 +357,7 @@ def test_any_other_model_reads_its_context_behind_a_separator(separator) -> None
         assert number == pytest.approx(expected, abs=1e-4)
 
 
-def test_any_other_model_translates_behind_its_context() -> None:
+def test_other_models_translate_after_the_context() -> None:
     model, tokenizer = marian_model(), plain_tokenizer()
     builder = WindowBuilder(model, tokenizer, context_separator=" ! ")
     windows = [builder.build(*[("a b.",), "e f.", ("A B.",), "E."]), builder.build(*[(), "e f.", (), "E."])]

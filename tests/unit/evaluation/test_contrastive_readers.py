@@ -138,7 +138,7 @@ def test_line_paired_files_alternate_right_and_wrong(tmp_path: Path) -> None:
     ]
 
 
-def test_line_paired_context_may_stand_among_the_sentences(tmp_path: Path) -> None:
+def test_line_paired_context_may_be_between_the_sentences(tmp_path: Path) -> None:
     paths = [write(tmp_path / "set.src", "a\ns1\na\ns1\n"), write(tmp_path / "set.trg", "A\nt1\nA\nw1\n")]
     (example,) = read_contrastive(paths, "line-paired", context_lines=1)
     assert (example.source_context, example.target_context, example.targets) == (("a",), ("A",), ("t1", "w1"))
@@ -150,7 +150,7 @@ def test_line_paired_context_may_stand_among_the_sentences(tmp_path: Path) -> No
         ("a\na\na\n", "x\ny\nz\n", 0, "set.src: wrong number of lines: 3 source and 3 target"),
         ("a\na\n", "x\ny\nz\nu\n", 0, "set.src: wrong number of lines: 2 source and 4 target"),
         ("a\nb\n", "x\ny\n", 0, "set.src:1: right and wrong translation are not of the same source"),
-        ("c\na\nc\na\n", "C\nx\nD\ny\n", 1, "set.trg: bad example: line 2: the context is not translated alike"),
+        ("c\na\nc\na\n", "C\nx\nD\ny\n", 1, "set.trg: bad example: line 2: the context is not translated the same way"),
         ("c\na\nc\n", "C\nx\nC\n", 1, "set.src:3: ends within a window"),
     ],
 )

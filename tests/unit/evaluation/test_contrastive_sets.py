@@ -99,7 +99,7 @@ def test_a_bad_example_is_named_by_file_line_and_reason(tmp_path: Path, changes:
         ('{"id": "1", ', "not JSON"),
         ("[]", "not a JSON object: got list"),
         ('{"id": "2"}', "missing key: 'phenomenon'"),
-        (json.dumps(CONTENT), "id stands there twice: '1'"),
+        (json.dumps(CONTENT), "duplicate id: '1'"),
     ],
 )
 def test_a_broken_line_is_named(tmp_path: Path, line: str, reason: str) -> None:

@@ -22,9 +22,9 @@ TRANSLATIONS = [
 
 
 def test_lexical_consistency_is_the_share_of_equal_pairs() -> None:
-    # In the first document "bank" stands in three sentences: banque, rive (the first counts), banque: one pair of three
+    # In the first document "bank" is in three sentences: banque, rive (the first counts), banque: one pair of three
     # is equal.
-    # "seal" and the second document's "bank" stand in one sentence each and make no pair.
+    # "seal" and the second document's "bank" are in one sentence each and form no pair.
     result = lexical_consistency(SOURCES, TRANSLATIONS, TERMS)
     assert result.consistency == pytest.approx(100 / 3)
     assert (result.num_pairs, result.num_occurrences, result.num_untranslated) == (3, 3, 0)

@@ -33,7 +33,7 @@ def test_every_signature_says_how_the_translation_was_decoded() -> None:
         assert score.signature == f"{other.signature}|beams:4|length_penalty:1"
 
 
-def test_bleu_of_an_order_takes_n_grams_of_up_to_so_many_words() -> None:
+def test_bleu_of_an_order_uses_n_grams_up_to_that_order() -> None:
     # Of seven words the fourth is wrong: it takes two of the six pairs and three of the five triples with it.
     hypothesis, reference = [[["a b c X e f g"]]], [[["a b c d e f g"]]]
     precisions = [6 / 7, 4 / 6, 2 / 5]

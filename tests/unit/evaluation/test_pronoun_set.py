@@ -59,9 +59,9 @@ def test_the_wrong_translation_has_the_other_gender_in_all_that_agrees(source, t
 @pytest.mark.parametrize(
     ("source", "target", "reason"),
     [
-        ("It works.", "Cela fonctionne.", "the translation begins with another subject"),
-        ("It works.", "La chose fonctionne, et elle va.", "the translation begins with another subject"),
-        ("They work.", "Il fonctionne.", "another number in the translation"),
+        ("It works.", "Cela fonctionne.", "the translation starts with another subject"),
+        ("It works.", "La chose fonctionne, et elle va.", "the translation starts with another subject"),
+        ("They work.", "Il fonctionne.", "another grammatical number in the translation"),
         ("It works when it can.", "Elle fonctionne.", "several pronouns in the source"),
         ("It works.", "Elle dit qu'il fonctionne.", "several pronouns in the translation"),
         ("It is important that we go.", "Il est important que nous allions.", "perhaps an impersonal it"),
@@ -70,18 +70,18 @@ def test_the_wrong_translation_has_the_other_gender_in_all_that_agrees(source, t
         ("It rests.", "Il doit s'agir d'une erreur.", "perhaps an impersonal il"),
         ("It rests.", "Il aura fallu du temps.", "perhaps an impersonal il"),
         ("It rests.", "Il est aussi, selon moi, nécessaire de partir.", "perhaps an impersonal il"),
-        ("They work.", "Elles vont toutes bien.", "a word that may agree from afar"),
+        ("They work.", "Elles vont toutes bien.", "a word that may agree from a distance"),
         ("They work.", "Ils aussi vont bien.", "a stressed pronoun"),
         ("It works.", "Elle est xyzq.", "agreement not decided by a rule"),
         ("It works.", "Elle a été adoptée et publiée.", "several words that agree"),
         ("It works.", "Elle dit que rien n'est fait.", "a form of être in another clause"),
     ],
 )
-def test_what_cannot_be_decided_is_left_out_and_counted(source, target, reason) -> None:
+def test_undecidable_sentences_are_rejected_and_counted(source, target, reason) -> None:
     report = PronounReport()
     assert list(pronoun_examples([document(CONTEXT, (source, target))], report=report)) == []
     assert dict(report.rejected) == {reason: 1}
-    assert f"left out 1: {reason}" in str(report)
+    assert f"rejected 1: {reason}" in str(report)
 
 
 def test_examples_have_the_sentences_before_them_and_the_words_to_look_for() -> None:
@@ -94,12 +94,12 @@ def test_examples_have_the_sentences_before_them_and_the_words_to_look_for() -> 
     assert (example.expected_words, example.wrong_words) == (("elle",), ("il",))
 
 
-def test_the_first_sentence_repeated_sentences_and_excluded_ones_are_left_out() -> None:
+def test_first_repeated_and_excluded_sentences_are_rejected() -> None:
     works = ("It works.", "Elle fonctionne.")
     report = PronounReport()
     documents = [document(works, CONTEXT, works, name="a"), document(CONTEXT, works, name="b")]
     assert [item.id for item in pronoun_examples(documents, report=report)] == ["a:2"]
-    assert dict(report.rejected) == {"no context": 1, "the sentence stands elsewhere too": 1}
+    assert dict(report.rejected) == {"no context": 1, "the sentence occurs elsewhere too": 1}
     assert list(pronoun_examples(documents, excluded=frozenset(["It works."]))) == []
 
 

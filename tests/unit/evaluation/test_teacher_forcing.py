@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""With the reference fed in, a model is asked for each next word behind the reference's own, in training's windows."""
+"""Teacher forcing: the most likely next token after each prefix of the reference, in the windows of the training."""
 
 import pytest
 import torch
@@ -32,7 +32,7 @@ def ids(text: str) -> list[int]:
 
 
 def first_choices(model, source: list[int], target: list[int]) -> list[int]:
-    """For each target token, what the model says behind those before it, one whole forward for each."""
+    """For each target token the most likely one after those before it, from a separate forward pass."""
     chosen = []
     for length in range(len(target)):
         inputs = {"input_ids": torch.tensor([source]), "decoder_input_ids": torch.tensor([[BOS, *target[:length]]])}
@@ -52,7 +52,7 @@ def models(window_sentences: int):
 
 
 @pytest.mark.parametrize("batch_size", [1, 3])
-def test_each_word_is_the_first_choice_behind_the_reference(batch_size):
+def test_each_token_is_the_most_likely_one_after_the_reference(batch_size):
     pytest.importorskip("scipy")
     for model in models(window_sentences=2):
         forced = force_documents(model, TOKENIZER, DOCUMENTS, batch_size=batch_size)

@@ -32,7 +32,7 @@ def record(model, **options):
 
 
 def outputs(model, start=0, stop=None):
-    """What the model itself says of the window, all at once."""
+    """The attention of the window from a single pass of the model."""
     rows = []
     for side, sentences in enumerate((SOURCE, TARGET)):
         ids = VOCABULARY.encode(sentences[start:stop], target=side == 1)
@@ -65,7 +65,7 @@ def in_order_of_text(selected, scores):
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_what_is_recorded_in_pieces_is_what_the_model_reads(variant, monkeypatch) -> None:
-    monkeypatch.setattr(attention_calls, "WEIGHTS_AT_ONCE", 200)
+    monkeypatch.setattr(attention_calls, "WEIGHTS_PER_CHUNK", 200)
     model = model_of(**VARIANTS[variant])
     found = record(model)
     _, expected = outputs(model)
@@ -82,7 +82,7 @@ def test_what_is_recorded_in_pieces_is_what_the_model_reads(variant, monkeypatch
 
 
 @pytest.mark.parametrize("variant", ["sequential", "conditional", "hierarchical"])
-def test_weights_between_sentences_are_sums_over_words_and_means_over_readers(variant) -> None:
+def test_weights_between_sentences_are_sums_over_keys_and_means_over_queries(variant) -> None:
     found = record(model_of(**VARIANTS[variant]))
     for name, slot in found.slots.items():
         readers, read = found.query_side(name).sentence_ids, found.key_side(name).sentence_ids
@@ -126,7 +126,7 @@ def test_a_sentence_is_read_in_the_window_that_it_ends(variant) -> None:
 def test_a_long_document_is_recorded_by_sentences_alone(monkeypatch) -> None:
     model = model_of(**HIERARCHICAL)
     expected = record(model)
-    monkeypatch.setattr(attention_collector, "LARGEST_RECORD", 500)
+    monkeypatch.setattr(attention_collector, "MAX_RECORD_SIZE", 500)
     found = record(model)
     for name, slot in found.slots.items():
         assert slot.token_weights is None
@@ -134,7 +134,7 @@ def test_a_long_document_is_recorded_by_sentences_alone(monkeypatch) -> None:
         np.testing.assert_array_equal(slot.sentence_weights, expected.slots[name].sentence_weights)
     (tree,) = record(model, tree_sentences=[1]).slots["encoder"].trees
     assert tree.queries.tolist() == [4, 5]
-    with pytest.raises(ValueError, match="5 sentences are too many"):
+    with pytest.raises(ValueError, match="5 sentences are too large to record"):
         record(model, tree_sentences=range(5))
 
 
@@ -171,7 +171,7 @@ def test_a_walk_adds_relevance_from_the_root_on_and_scores_the_children_of_what_
 
 @pytest.mark.parametrize("variant", ["conditional", "hierarchical_shared_encoder", "context_heads"])
 def test_pooling_weights_make_the_encodings_that_the_model_makes(variant, monkeypatch) -> None:
-    monkeypatch.setattr(attention_calls, "WEIGHTS_AT_ONCE", 200)
+    monkeypatch.setattr(attention_calls, "WEIGHTS_PER_CHUNK", 200)
     model = model_of(**VARIANTS[variant])
     found = record(model)
     network = model.base_model
@@ -200,7 +200,7 @@ def test_pooling_weights_of_windows_add_up_to_one_in_every_encoded_sentence() ->
         ids = found.sides[side].sentence_ids
         sums = np.stack([found.poolings[slot][..., ids == sentence].sum(-1) for sentence in range(5)], axis=-1)
         if slot == "decoder":
-            # Windows begin with another token than the one that closes the sentence before it, which has the place.
+            # The first token of a window replaces the one that closes the sentence before it.
             assert (sums[..., 1:3] < 1 + 1e-5).all()
             sums = sums[..., [0, 3, 4]]
             num_encoded = 2
@@ -216,7 +216,7 @@ def test_the_model_is_left_as_it_was() -> None:
     assert not any(module._forward_pre_hooks for module in model.modules())
 
 
-def test_labels_are_the_tokens_and_the_decoder_reads_one_place_later() -> None:
+def test_labels_are_the_tokens_and_decoder_inputs_are_shifted_by_one() -> None:
     sides = record(model_of()).sides
     assert sides["target"].tokens[:4] == ("A", "B", "<sep>", "C")
     assert sides["prefix"].tokens[:4] == ("<s>", "A", "B", "<sep>")
@@ -251,7 +251,7 @@ def ids_of(sentence):
 def test_any_encoder_decoder_of_transformers_can_be_recorded(window_sentences) -> None:
     model = model_of()
     expected = record(model, window_sentences=window_sentences)
-    # What `hier_nmt` models give with their own collector, they give like any other model.
+    # The generic collector records the same as the collector for `hier_nmt` models.
     model.config.model_type = "another"
     found = record(model, window_sentences=window_sentences)
     assert found.slots.keys() == expected.slots.keys()
@@ -288,8 +288,8 @@ def test_what_cannot_be_recorded_is_named() -> None:
     with pytest.raises(ValueError, match="2 source sentences and 1 target"):
         record_attention(model, VOCABULARY, ["a", "b"], ["A"])
     model.config.max_target_tokens = 3
-    with pytest.raises(ValueError, match="target sentence 2 has 4 tokens, the model 3"):
+    with pytest.raises(ValueError, match="target sentence 2 has 4 tokens, but the model's limit is 3"):
         record(model)
     without = tiny_recurrent_model(vocab_size=len(word_tokenizer()), attention="none")
-    with pytest.raises(ValueError, match=r"this rnn_nmt model gives no attention weights \(attention='none'\)"):
+    with pytest.raises(ValueError, match=r"this rnn_nmt model returns no attention weights \(attention='none'\)"):
         record(without, window_sentences=1)

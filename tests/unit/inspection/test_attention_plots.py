@@ -32,7 +32,7 @@ from hier_nmt.inspection.tree_plots import (
     Node,
     find_token,
     find_walk,
-    node_places,
+    node_positions,
     plot_tree_walk,
     scored_nodes,
 )
@@ -84,7 +84,7 @@ def long_record(num_sentences: int = 1000) -> AttentionRecord:
 
 
 def texts(figure) -> list[str]:
-    """Everything that is written in a figure."""
+    """All texts of a figure."""
     from matplotlib.text import Text
 
     return [text.get_text() for text in figure.findobj(Text) if text.get_text()]
@@ -120,11 +120,11 @@ def test_a_record_is_read_as_it_was_written(tmp_path) -> None:
     np.testing.assert_array_equal(after.poolings["encoder"], before.poolings["encoder"])
 
 
-def test_a_file_that_is_no_record_is_named(tmp_path) -> None:
+def test_a_file_that_is_not_a_record_is_named(tmp_path) -> None:
     (tmp_path / "a.npz").write_text("nothing")
     np.savez(tmp_path / "b.npz", x=np.zeros(1))
     for name in ("a.npz", "b.npz"):
-        with pytest.raises(ValueError, match=rf"{name} is no attention record"):
+        with pytest.raises(ValueError, match=rf"{name} is not an attention record"):
             load_record(tmp_path / name)
 
 
@@ -134,13 +134,13 @@ def test_the_mean_is_over_all_that_is_not_chosen() -> None:
     assert choose(values, 1, None).tolist() == [8.0, 9.0]
     assert choose(values, None, 0).tolist() == [3.0, 4.0]
     assert choose(values, None, None).tolist() == [5.0, 6.0]
-    with pytest.raises(ValueError, match="there is no layer 3; the slot has 2"):
+    with pytest.raises(ValueError, match="no layer 3: the slot has 2"):
         choose(values, 2, None)
-    with pytest.raises(ValueError, match="there is no head 4; the slot has 3"):
+    with pytest.raises(ValueError, match="no head 4: the slot has 3"):
         choose(values, None, 3)
 
 
-def test_labels_show_where_words_go_on() -> None:
+def test_labels_show_where_words_continue() -> None:
     assert labels.word_labels(SOURCE[:5]) == ["The", "tru", "·nk", ".", "<sep>"]
     assert labels.word_labels(["▁", "zoo", "▁你", "好", "\n"]) == ["␣", "·zoo", "你", "好", "\\n"]
     assert labels.word_labels(["the", "nk"]) == ["the", "nk"]
@@ -161,7 +161,7 @@ def test_a_token_is_found_by_its_word_before_its_piece() -> None:
     assert find_token(one, "encoder", "an") == 4
     assert find_token(one, "encoder", "·an") == 3
     assert find_token(one, "encoder", None, [1]) == 2
-    with pytest.raises(ValueError, match="there is no word 'tan' among f ·an an"):
+    with pytest.raises(ValueError, match="no word 'tan' among f ·an an"):
         find_token(one, "encoder", "tan", [1])
 
 
@@ -181,15 +181,15 @@ def test_every_kind_is_written(tmp_path, kind) -> None:
     assert path.stat().st_size > 1000
 
 
-def test_long_labels_are_cut_by_the_places_they_take() -> None:
+def test_long_labels_are_shortened_by_display_width() -> None:
     assert labels.shorten("translation", 11) == "translation"
     assert labels.shorten("translation", 8) == "transla…"
-    # Chinese characters take two places.
+    # Chinese characters have width 2.
     assert labels.display_width("你好a") == 5
     assert labels.shorten("你好你好", 6) == "你好…"
 
 
-def test_letters_that_no_font_has_are_escaped_and_said_once(monkeypatch, caplog) -> None:
+def test_letters_that_no_font_has_are_escaped_and_reported_once(monkeypatch, caplog) -> None:
     monkeypatch.setattr(labels, "_fonts", lambda: [])
     labels._warn_once.cache_clear()
     with caplog.at_level(logging.WARNING):
@@ -206,9 +206,9 @@ def test_a_font_that_has_the_letters_is_found(monkeypatch) -> None:
     assert lettering.label("你好", 16) == "你好"
 
 
-def test_a_file_that_is_no_font_is_named(tmp_path) -> None:
+def test_a_file_that_is_not_a_font_is_named(tmp_path) -> None:
     (tmp_path / "a.ttf").write_text("nothing")
-    with pytest.raises(ValueError, match=r"a.ttf is no font"):
+    with pytest.raises(ValueError, match=r"a.ttf is not a font"):
         labels.add_font(tmp_path / "a.ttf")
 
 
@@ -243,7 +243,7 @@ def test_a_document_of_1000_sentences_is_shown_by_sentences(figures, plot) -> No
 
 
 def test_more_tokens_than_can_be_labelled_are_shown_by_sentences(figures, monkeypatch) -> None:
-    monkeypatch.setattr(attention_plots, "MOST_TOKENS", 5)
+    monkeypatch.setattr(attention_plots, "MAX_TOKENS", 5)
     plot_token_map("x.png", record(), "cross")
     np.testing.assert_allclose(
         figures[0].axes[0].images[0].get_array(), record().slots["cross"].sentence_weights.mean((0, 1))
@@ -280,12 +280,12 @@ def test_frames_of_the_decoder_are_around_the_sentence_that_what_writes_is_in(fi
     one = AttentionRecord("", record().sides, {"decoder": slot})
     plot_selected_sentences("x.png", one, "decoder", None, None, [1])
     frames = [line for line in figures[0].axes[0].get_lines() if len(line.get_xdata()) == 5]
-    # "Il" is written by what closes the first sentence, "<par>" by a word of the second.
+    # "Il" is predicted by the token that closes the first sentence, "<par>" by a token of the second.
     corners = [(min(f.get_xdata()), min(f.get_ydata()), max(f.get_ydata())) for f in frames]
     assert corners == [(-0.5, -0.5, 0.5), (0.5, 0.5, 1.5)]
 
 
-def test_pooled_sentences_show_all_their_words(figures) -> None:
+def test_pooled_sentences_show_all_their_tokens(figures) -> None:
     plot_pooling("x.png", record(), "encoder", 0, [0, 1])
     written = texts(figures[0])
     assert [word for word in written if word in ("The", "tru", "·nk", "It", "你好")] == ["The", "tru", "·nk", "It"]
@@ -306,9 +306,9 @@ def test_a_walk_has_the_nodes_that_were_scored_with_both_scores(figures) -> None
     assert "1\nThe trunk ." in written
 
 
-def test_nodes_stand_over_their_children_and_apart() -> None:
+def test_nodes_are_above_their_children_and_apart() -> None:
     nodes = [Node(level, number, 0.0, 0.0, True) for level, number in [(2, 0), (1, 0), (1, 1), (0, 0), (0, 1)]]
-    places = node_places(nodes)
+    places = node_positions(nodes)
     assert places[1, 0] == (places[0, 0] + places[0, 1]) / 2
     assert places[0, 1] - places[0, 0] == 1
     assert places[1, 1] - places[1, 0] == 1
@@ -331,9 +331,16 @@ def test_the_page_needs_no_network_and_holds_what_was_recorded(tmp_path) -> None
     content = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)[1]
     assert "<" not in content
     data = json.loads(content)
-    assert [word["text"] for word in data["sides"]["target"]["words"]] == ["La", "<sep>", "Il", "<par>", "<b>&", "</s>"]
-    goes_on = [word["goes_on"] for word in data["sides"]["source"]["words"]]
-    assert goes_on == [token == "nk" for token in SOURCE]
+    assert [token["text"] for token in data["sides"]["target"]["tokens"]] == [
+        "La",
+        "<sep>",
+        "Il",
+        "<par>",
+        "<b>&",
+        "</s>",
+    ]
+    continues_word = [token["continues_word"] for token in data["sides"]["source"]["tokens"]]
+    assert continues_word == [token == "nk" for token in SOURCE]
     packed = data["slots"]["cross"]["token_weights"]
     assert packed["shape"] == [2, 2, 6, 9]
     values = np.frombuffer(base64.b64decode(packed["base64"]), "<u2").reshape(packed["shape"]) / packed["scale"]
@@ -349,7 +356,7 @@ def test_a_page_of_too_many_weights_has_means_then_sentences_alone(monkeypatch) 
     for largest, tokens, sentences in ((216, [2, 2, 6, 9], [2, 2, 3, 3]), (108, [2, 1, 6, 9], [2, 1, 3, 3]),
                                        (54, [1, 1, 6, 9], [1, 1, 3, 3]), (53, None, [2, 2, 3, 3]),
                                        (8, None, [1, 1, 3, 3])):  # fmt: skip
-        monkeypatch.setattr("hier_nmt.inspection.attention_page.LARGEST_ARRAY", largest)
+        monkeypatch.setattr("hier_nmt.inspection.attention_page.MAX_ARRAY_SIZE", largest)
         data = page_data(record())["slots"]["cross"]
         assert (data["token_weights"] and data["token_weights"]["shape"]) == tokens
         assert data["sentence_weights"]["shape"] == sentences
@@ -365,15 +372,15 @@ def test_a_page_of_1000_sentences_stays_small() -> None:
     ("call", "message"),
     [
         (lambda path: plot_token_map(path / "a.png", record(), "nothing"), "slot 'nothing' was not recorded"),
-        (lambda path: plot_token_map(path / "a.png", record(), "cross", 5), "there is no layer 6; the slot has 2"),
-        (lambda path: plot_sentence_map(path / "a.png", record(), "cross", 0, 9), "there is no head 10"),
-        (lambda path: plot_token_map(path / "a.png", record(), sentences=[7]), "there is no sentence 8; the document"),
+        (lambda path: plot_token_map(path / "a.png", record(), "cross", 5), "no layer 6: the slot has 2"),
+        (lambda path: plot_sentence_map(path / "a.png", record(), "cross", 0, 9), "no head 10"),
+        (lambda path: plot_token_map(path / "a.png", record(), sentences=[7]), "no sentence 8: the document"),
         (lambda path: plot_token_map(path / "a.xyz", record()), "xyz"),
         (lambda path: plot_selected_sentences(path / "a.png", record(), "cross"), "slot 'cross' selects no sentences"),
         (lambda path: plot_pooling(path / "a.png", record(), "cross"), "slot 'cross' has no sentence encodings"),
-        (lambda path: plot_tree_walk(path / "a.png", record(), "encoder", 1), "of token 1 none was"),
+        (lambda path: plot_tree_walk(path / "a.png", record(), "encoder", 1), "not that of token 1"),
         (lambda path: plot_tree_walk(path / "a.png", record(), "cross", 1), "the slot is not hierarchical"),
-        (lambda path: plot_tree_walk(path / "a.png", record(), "encoder", 5, 3), "there is no layer 4"),
+        (lambda path: plot_tree_walk(path / "a.png", record(), "encoder", 5, 3), "no layer 4"),
         (lambda path: write_attention_page(path / "a.png", record()), r"a.png does not end in .html"),
         (lambda path: TokenRow(("a",), np.zeros(2, int)), "1 tokens but 2 sentence_ids"),
     ],

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from hier_nmt.inspection.selection import (
-    LARGEST_OFFSET,
+    MAX_OFFSET,
     AmbiguousSentence,
     AnnotatedDocument,
     SelectionReport,
@@ -26,7 +26,7 @@ def test_what_ambiguous_sentences_select_is_counted_by_distance():
     report.add(4, 2, [0])
     assert report.found == {2: [True, False]}
     assert report.control == {2: [0.0, 1 / 3]}
-    counted = [0] * (LARGEST_OFFSET + 2)
+    counted = [0] * (MAX_OFFSET + 2)
     counted[2], counted[0], counted[-1], counted[4] = 2, 1, 1, 1
     assert report.offsets == {2: counted}
     assert report.counts == {2: [(2, 0.0), (0, 1 / 3)]}
@@ -44,7 +44,7 @@ def test_without_a_sentence_before_or_a_word_there_is_no_share():
 
 
 class Words:
-    """A vocabulary whose tokens are letters and whose separator, behind each sentence, is 0."""
+    """A vocabulary whose tokens are letters and whose separator, after each sentence, is 0."""
 
     def encode(self, sentences, target=False):
         return [list(map(ord, sentence)) for sentence in sentences]
@@ -72,7 +72,7 @@ class Choices:
 
 
 @pytest.mark.parametrize(("chosen_by_the_word", "recall"), [(0, 100.0), (1, 0.0), (-1, 0.0)])
-def test_what_writes_the_deciding_word_is_told_apart_from_the_other_tokens(chosen_by_the_word, recall):
+def test_the_token_that_predicts_the_deciding_word_is_counted_separately(chosen_by_the_word, recall):
     # In "abcd", which sentence 0 decides, c is decided: d would have been wrong. All other tokens select sentence 0.
     ambiguity = AmbiguousSentence(2, 0, "abd")
     document = AnnotatedDocument(["x", "y", "z"], ["a", "b", "abcd"], [False] * 3, [ambiguity])
@@ -94,7 +94,7 @@ def test_annotated_documents_are_read_with_their_paragraphs(tmp_path):
 
 
 @pytest.mark.parametrize("line", ["no json", "[]", '{"paragraphs": [{"en": ["A."]}], "annotations": []}'])
-def test_a_line_that_is_no_annotated_document_is_named(tmp_path, line):
+def test_a_line_that_is_not_an_annotated_document_is_named(tmp_path, line):
     path = tmp_path / "documents.jsonl"
     path.write_text(line + "\n", encoding="utf-8")
     with pytest.raises(ValueError, match=r"documents.jsonl, line 1"):
@@ -130,7 +130,7 @@ def test_an_annotation_that_cannot_be_is_named(tmp_path, change):
 
 def test_a_file_without_documents_is_named(tmp_path):
     (tmp_path / "empty.jsonl").write_text("")
-    with pytest.raises(ValueError, match=r"empty.jsonl: there is no document"):
+    with pytest.raises(ValueError, match=r"empty.jsonl has no document"):
         list(read_annotated_documents(tmp_path / "empty.jsonl"))
 
 

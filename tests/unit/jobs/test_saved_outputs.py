@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A run that is killed at any moment loses a batch at most, and goes on with the same result."""
+"""A run that is killed at any moment loses at most one batch, and continues with the same result."""
 
 import json
 import multiprocessing
@@ -75,7 +75,7 @@ def test_a_kill_at_any_moment_costs_a_batch_at_most(tmp_path, strategy) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out.jsonl", "whole.jsonl", "windows"]
 
 
-def test_what_was_decoded_is_known_again(tmp_path) -> None:
+def test_decoded_outputs_are_recognized(tmp_path) -> None:
     path = tmp_path / "outputs"
     first = SavedOutputs(path, {"beams": 4})
     first.add([REQUEST, REQUEST._replace(max_new_tokens=15)], ENDS, [Output([9, 10], True), Output([], False)])

@@ -26,7 +26,7 @@ def parallel(sources) -> list[ParallelDocument]:
 
 
 def interrupted(model: WordTranslator, after: int) -> None:
-    """Makes the model fail in the batch after so many."""
+    """Makes the model fail after a number of batches."""
     own = model.generate
 
     def generate(**inputs):
@@ -103,7 +103,7 @@ def test_a_finished_file_is_not_translated_again(tmp_path) -> None:
     assert model.windows == ["h . </s>"]
 
 
-def test_a_header_that_was_torn_off_starts_anew(tmp_path) -> None:
+def test_a_truncated_header_is_rewritten(tmp_path) -> None:
     file = tmp_path / "out.jsonl"
     translate(WordTranslator(), SOURCES, output_file=file)
     for length in (0, 5, 60):
@@ -115,13 +115,13 @@ def test_other_settings_are_refused_and_named(tmp_path) -> None:
     file = tmp_path / "out.jsonl"
     translate(WordTranslator(window_sentences=2), SOURCES, "current", output_file=file)
     content = file.read_bytes()
-    with pytest.raises(ResumeError, match="strategy: there 'current', now 'prefix'"):
+    with pytest.raises(ResumeError, match="strategy: then 'current', now 'prefix'"):
         translate(WordTranslator(window_sentences=2), SOURCES, "prefix", output_file=file)
     with pytest.raises(ResumeError, match="'num_beams': 5"):
         translate(WordTranslator(window_sentences=2), SOURCES, "current", output_file=file, num_beams=5)
     other = WordTranslator(window_sentences=2)
     other.weight = torch.nn.Parameter(torch.ones(3))
-    with pytest.raises(ResumeError, match=r"out.jsonl was made with something else \(model: there"):
+    with pytest.raises(ResumeError, match=r"out.jsonl was made with other settings \(model: then"):
         translate(other, SOURCES, "current", output_file=file)
     assert file.read_bytes() == content
 
@@ -133,7 +133,7 @@ def test_weights_that_differ_are_another_model(tmp_path) -> None:
         if value == 1.0:
             translate(model, SOURCES, output_file=tmp_path / "out.jsonl")
         else:
-            with pytest.raises(ResumeError, match="model: there"):
+            with pytest.raises(ResumeError, match="model: then"):
                 translate(model, SOURCES, output_file=tmp_path / "out.jsonl")
 
 
@@ -167,7 +167,7 @@ def test_the_bar_counts_sentences(tmp_path, capsys) -> None:
     assert "7/7" in capsys.readouterr().err
 
 
-def test_finished_translations_are_read_whatever_separators_stand_in_them(tmp_path) -> None:
+def test_finished_translations_are_read_whatever_separators_they_contain(tmp_path) -> None:
     documents = parallel(SOURCES)
     path = tmp_path / "translations.jsonl"
     model = WordTranslator()
@@ -177,7 +177,7 @@ def test_finished_translations_are_read_whatever_separators_stand_in_them(tmp_pa
     path.write_text(path.read_text(encoding="utf-8").replace("A .", "A\u2028\u0085."), encoding="utf-8")
     assert read_translations(path, documents)[0] == [["A\u2028\u0085.", "B ."], ["C ."]]
     path.write_text("{")
-    with pytest.raises(ResumeError, match="is no file of translations"):
+    with pytest.raises(ResumeError, match="is not a file of translations"):
         read_translations(path, documents)
 
 

@@ -36,7 +36,7 @@ def translate(model: WordTranslator, file, **options):
     return translate_file(model, model.tokenizer, file, source_language="en", progress=False, **options)
 
 
-def test_units_are_cut_into_sentences_and_put_together_again(file) -> None:
+def test_units_are_split_into_sentences_and_joined_again(file) -> None:
     text = "a b!  C d.\n\n  e.\n"
     translated = translate(WordTranslator(), file(text, "a.txt"))
     assert translated.translations == [["A B !  C D .", "E ."]]
@@ -52,8 +52,8 @@ def test_what_somebody_translated_and_what_has_no_letters_stays(file) -> None:
     translated = translate(model, file(TMX, "a.tmx"))
     assert translated.translations == [["A ! B !", "by hand", "12 - 3", "D ."]]
     assert [item.source for item in translated.sentences] == ["a!", "B!", "d."]
-    anew = translate(WordTranslator(), file(TMX, "a.tmx"), anew=True)
-    assert anew.translations == [["A ! B !", "C .", "12 - 3", "D ."]]
+    retranslated = translate(WordTranslator(), file(TMX, "a.tmx"), retranslate=True)
+    assert retranslated.translations == [["A ! B !", "C .", "12 - 3", "D ."]]
 
 
 def test_parts_of_a_document_have_the_sentences_before_them_as_context(file, monkeypatch) -> None:
@@ -75,7 +75,7 @@ def test_a_given_context_is_read_and_not_translated(file) -> None:
     assert model.windows == ["y . <par> a . </s>"]
 
 
-def test_an_interrupted_run_goes_on_where_it_stopped(file, monkeypatch, tmp_path) -> None:
+def test_an_interrupted_run_continues_where_it_stopped(file, monkeypatch, tmp_path) -> None:
     monkeypatch.setattr(translate_files, "PART_SENTENCES", 1)
     document = file("a.\nb.\nc.\n", "a.txt")
     model = WordTranslator()
@@ -114,7 +114,7 @@ def test_whole_document_models_get_whole_documents(file, monkeypatch) -> None:
 def test_outputs_are_named_by_the_target_language(tmp_path, name, expected) -> None:
     assert output_path(tmp_path / name, "en", "fr") == tmp_path / expected
     (tmp_path / expected).touch()
-    with pytest.raises(FileExistsError, match="name another file, or the same, with --output"):
+    with pytest.raises(FileExistsError, match="exists; give --output with another name"):
         output_path(tmp_path / name, "en", "fr")
 
 
@@ -122,11 +122,11 @@ def test_languages_are_those_of_the_model_unless_they_are_given() -> None:
     model = WordTranslator(source_language="en", target_language="fr")
     assert languages_of(model.config) == ("en", "fr")
     assert languages_of(model.config, target="de") == ("en", "de")
-    with pytest.raises(ValueError, match="does not say its languages"):
+    with pytest.raises(ValueError, match="has no languages"):
         languages_of(WordTranslator(target_language=None).config, source="en")
 
 
-def test_columns_stand_beside_each_other() -> None:
+def test_columns_are_side_by_side() -> None:
     sentences = [TranslatedSentence("one two", "un deux", 0), TranslatedSentence("x", "y", 1)]
     assert list(printed_lines(sentences, "columns", 13)) == ["one   | un", "two   | deux", "", "x     | y"]
     assert list(printed_lines(sentences, "pairs", 13)) == ["one two", "    un deux", "", "x", "    y"]

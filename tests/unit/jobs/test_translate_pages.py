@@ -1,15 +1,15 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Pages of HTML and Markdown: what they say about themselves, and what of them is translated."""
+"""Pages of HTML and Markdown: their declarations, and which text is translated."""
 
 import pytest
 from word_translation import WordTranslator
 
 from hier_nmt.data.corpus_files import CorpusError
 from hier_nmt.jobs import translate_files
-from hier_nmt.jobs.left_out_text import left_out
 from hier_nmt.jobs.page_declarations import decode_page, with_declarations
 from hier_nmt.jobs.saved_outputs import saved_outputs_path
+from hier_nmt.jobs.skipped_text import count_skipped
 from hier_nmt.jobs.translate_pages import Page, markup_format_of, read_page, translate_page
 
 pytest.importorskip("sentencex")
@@ -121,7 +121,7 @@ def test_a_page_in_parts_is_the_whole_page(monkeypatch) -> None:
     assert sorted(in_parts.windows) == sorted(whole.windows)
 
 
-def test_an_interrupted_page_goes_on_where_it_stopped(tmp_path) -> None:
+def test_an_interrupted_page_continues_where_it_stopped(tmp_path) -> None:
     page = Page("<p>a.</p><p>b.</p><p>c.</p><p>d.</p>", "html")
     model = WordTranslator()
     own = model.generate
@@ -188,8 +188,8 @@ def test_blocks_of_html_in_markdown_are_translated(source, expected) -> None:
         ("<script>a</script><style>b</style><code>c</code>", {}),
     ],
 )
-def test_text_that_is_left_out_is_counted(page, expected) -> None:
-    assert left_out(page) == expected
+def test_skipped_text_is_counted(page, expected) -> None:
+    assert count_skipped(page) == expected
 
 
 @pytest.mark.parametrize(

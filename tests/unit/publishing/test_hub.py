@@ -14,7 +14,7 @@ from hier_nmt.publishing.hub import HubError, complete_card, write_repository
 
 @pytest.fixture
 def checkpoint(tmp_path):
-    """A checkpoint among the things that a training leaves beside it."""
+    """A checkpoint among other files of a training run."""
     folder = write_checkpoint(tmp_path / "checkpoint", first_of("rnn_nmt"))
     for path in folder.glob("*.py"):
         path.unlink()

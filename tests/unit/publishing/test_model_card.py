@@ -115,19 +115,19 @@ def test_card_of_a_han_states_what_it_is_made_of(checkpoint):
     assert "| words | predicted as frozen word vectors of width 300 |" in text
 
 
-def test_card_says_which_scores_are_of_translations_and_which_of_the_reference_fed_in(checkpoint):
+def test_card_distinguishes_scores_of_translations_and_of_teacher_forcing(checkpoint):
     free = Evaluation("tiny", "dev", SCORES)
     text = model_card(checkpoint, TEXTS, [free], TEMPLATE).text
     assert "BLEU, chrF and TER are those of free-running translations" in text
-    assert "Scores with the reference fed in (teacher-forced): unknown." in text
+    assert "Scores under teacher forcing: unknown." in text
     score = {"name": "teacher-forced BLEU", "value": 61.5, "signature": "nrefs:1|teacher-forced"}
     report = {"label": "teacher-forced", "scores": [score], "num_documents": 2, "num_sentences": 17}
     both = Evaluation("tiny", "dev", {**SCORES, "reports": [*SCORES["reports"], report]})
     text = model_card(checkpoint, TEXTS, [both], TEMPLATE).text
-    assert "Those named teacher-forced are of no translation" in text
+    assert "Scores named teacher-forced are not those of translations" in text
     assert "| model | corpus | decoding | beams | BLEU | docBLEU | teacher-forced BLEU |" in text
     assert "| tiny | dev | teacher-forced | 4 |  |  | 61.50 | 17 | 2 |" in text
-    assert "teacher-forced): unknown" not in text
+    assert "teacher forcing: unknown" not in text
 
 
 def test_what_is_unknown_is_written_as_unknown(checkpoint):
@@ -156,5 +156,5 @@ def test_bad_evaluations_are_named(argument, complaint):
 def test_file_without_reports_is_named(tmp_path):
     path = tmp_path / "scores.json"
     path.write_text("{}")
-    with pytest.raises(ValueError, match="no key 'reports'"):
+    with pytest.raises(ValueError, match="the key 'reports' is missing"):
         Evaluation.load(f"a:b:{path}")

@@ -38,7 +38,7 @@ WINDOWS = [
         ({"cross_attention": "hierarchical"}, "cross_attention='hierarchical' is not exported: it reads only"),
         (
             {"cross_attention": "sentence"},
-            "cross_attention='sentence' is not exported: the exported decoder is not told",
+            "cross_attention='sentence' is not exported: the exported decoder has no sentence ids",
         ),
         ({"context_block": "block"}, "context_block='block' is not exported"),
         ({"position_encoding": "multi_level"}, "position_encoding='multi_level' with the level 'paragraph'"),

@@ -103,7 +103,7 @@ def test_every_sentence_is_written_as_one() -> None:
             assert text[-1] in ".?!", text
             assert "{" not in text, text
     for text in french_texts():
-        # A space stands before ? and !, none before a full stop or a comma.
+        # There is a space before ? and !, none before a full stop or a comma.
         assert not re.search(r"\S[?!]| [.,]", text), text
 
 
@@ -224,7 +224,7 @@ def test_english_predicates_agree_in_number() -> None:
         assert predicate.english_plural == " ".join(words)
 
 
-def test_colours_agree_and_stand_behind_the_noun() -> None:
+def test_colours_agree_and_follow_the_noun() -> None:
     for colour in COLOURS:
         irregular = {"blanc": "blanche", "violet": "violette"}
         expected = irregular.get(colour.masculine, agreed(colour.masculine, True, False))
@@ -301,7 +301,7 @@ def says_feminine(french: str) -> bool:
 
 def solve(sentence: str, before: list[str]) -> bool | None:
     """Whether the pronoun in an English sentence is feminine in French: found by what the predicate takes, the
-    number and the colour, from the sentences before it; never by where they stand."""
+    number and the colour, from the sentences before it; never by their positions."""
     is_plural = bool(re.search(r"\b(They|them)\b", sentence))
     candidates = {thing for text in before for thing in things_in(text) if thing[1] == is_plural}
     coloured = re.search(r"is the same (\w+) as it is", sentence)
@@ -338,7 +338,7 @@ def test_every_pronoun_in_a_document_is_decided_by_a_rule_and_by_the_sentence_th
     assert num_solved > 200
 
 
-def test_annotations_say_what_stands_in_the_document() -> None:
+def test_annotations_match_the_document() -> None:
     seen = Counter()
     for item in make_documents("test", 100, 4):
         source, target = item.document.source_sentences, item.document.target_sentences
@@ -392,7 +392,7 @@ def test_contrastive_pairs_differ_in_nothing_but_the_context() -> None:
         assert first.source_context != second.source_context
 
 
-def test_contrastive_contexts_reach_back_to_what_decides_and_hide_it_behind_the_other_gender() -> None:
+def test_contrastive_contexts_contain_the_deciding_sentence_and_things_of_the_other_gender() -> None:
     for one in make_contrastive_set(3, 2, phenomena=PRONOUNS):
         is_feminine = solve(one.source, list(one.source_context))
         assert [says_feminine(text) for text in one.targets] == [False, True]

@@ -1,17 +1,17 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What in a text is not language, and what only looks like it."""
+"""Spans of a text that are not language, and prose that only looks like them."""
 
 import pytest
 
 from hier_nmt.text.protected_spans import (
     LINE_BREAK,
     OBJECT,
-    masked,
+    mask_spans,
     protected_spans,
     protected_texts,
+    remove_objects,
     template_spans,
-    without_objects,
 )
 
 
@@ -40,7 +40,7 @@ from hier_nmt.text.protected_spans import (
         *("100%%", "<color=red>", "</color>", "<size=50%>"),
     ],
 )
-def test_program_text_markup_and_addresses_are_found_whole(span) -> None:
+def test_code_markup_and_addresses_are_found_whole(span) -> None:
     for text in (f"Take {span} now.", f"({span})", f"{span}, then", f"see {span}"):
         assert protected_texts(text) == [span]
     assert protected_texts(f"one {span} two {span} three") == [span, span]
@@ -73,7 +73,7 @@ def test_a_message_with_cases_is_one_span_with_all_its_language(kind) -> None:
     text = f"{{who}} has {message} in {{folder}}."
     assert protected_texts(text) == ["{who}", message, "{folder}"]
     assert [span.kind for span in protected_spans(text)] == ["word", "message", "word"]
-    # Without its last brace it is no message.
+    # Without its last brace it is not a message.
     assert [span.kind for span in protected_spans(f"{{x, {kind}, one {{a b}}")] == []
 
 
@@ -82,7 +82,7 @@ def test_neighbours_are_no_formula() -> None:
     assert protected_texts(text) == ["$(PRODUCT_NAME)", "%1$@", "%2$s", "$file_name", "$a_b$"]
 
 
-def test_tags_open_close_or_stand_for_themselves() -> None:
+def test_tags_open_close_or_are_whole() -> None:
     kinds = [span.kind for span in protected_spans("<b>a</b> <br> <x id='1'/> <img src=a> &nbsp; %d a@b.cd")]
     assert kinds == ["open", "close", "other", "other", "other", "other", "word", "address"]
 
@@ -94,9 +94,9 @@ def test_templates_are_found_over_several_lines_and_masked_letter_for_letter() -
         "{{ b\n c }}", "{% if d %}", "<%= e > f %>", "{# g #}", "<?php h ?>",
     ]  # fmt: skip
     assert [span.kind for span in spans] == ["word", "other", "word", "other", "other"]
-    assert masked("a {{ b\n c }} d", spans[:1]) == "a xxxx\nxxxxx d"
+    assert mask_spans("a {{ b\n c }} d", spans[:1]) == "a xxxx\nxxxxx d"
 
 
 def test_a_corpus_has_no_objects() -> None:
-    assert without_objects(f"The report of {OBJECT} is{LINE_BREAK}finished {OBJECT}.") == "The report of is finished."
-    assert without_objects("a  b") == "a  b"
+    assert remove_objects(f"The report of {OBJECT} is{LINE_BREAK}finished {OBJECT}.") == "The report of is finished."
+    assert remove_objects("a  b") == "a  b"

@@ -82,7 +82,7 @@ def test_what_sentencex_leaves_out_is_recovered(monkeypatch):
 
 
 @pytest.mark.parametrize("language", ["english", "", "e", "../en"])
-def test_what_is_no_language_code_is_named(language):
+def test_an_invalid_language_code_is_named(language):
     with pytest.raises(ValueError, match=f"unknown language {language!r}"):
         segment_text("One.", language)
 

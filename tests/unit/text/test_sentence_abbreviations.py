@@ -5,7 +5,7 @@
 import pytest
 
 from hier_nmt.text.segmentation import segment_text
-from hier_nmt.text.sentence_abbreviations import rejoined
+from hier_nmt.text.sentence_abbreviations import rejoin_abbreviations
 
 pytest.importorskip("sentencex")
 
@@ -49,6 +49,6 @@ def test_other_sentences_end_where_they_did(language, text) -> None:
 
 
 def test_pieces_of_languages_without_a_list_stay() -> None:
-    assert rejoined(["M. ", "X."], "ru") == ["M. ", "X."]
-    assert rejoined(["M. ", "Xy. ", "Y."], "fr") == ["M. Xy. ", "Y."]
-    assert rejoined([], "fr") == []
+    assert rejoin_abbreviations(["M. ", "X."], "ru") == ["M. ", "X."]
+    assert rejoin_abbreviations(["M. ", "Xy. ", "Y."], "fr") == ["M. Xy. ", "Y."]
+    assert rejoin_abbreviations([], "fr") == []

@@ -39,7 +39,7 @@ def test_sliding_needs_a_window_of_at_least_one(window_sentences):
         sliding_windows(3, window_sentences)
 
 
-def test_blocks_are_cut_only_where_the_next_sentence_does_not_fit():
+def test_blocks_end_only_where_the_next_sentence_does_not_fit():
     # 3 + 4 = 7 <= 8; 7 + 2 = 9 > 8 cuts; 2 + 6 = 8 fits exactly.
     assert document_blocks([3, 4, 2, 6], 8) == [(0, 2), (2, 4)]
 

@@ -17,7 +17,7 @@ from hier_nmt.training.checkpoints import (
     check_same_tokenizer,
     checkpoint_damage,
     checkpoint_directories,
-    last_whole_checkpoint,
+    last_complete_checkpoint,
     load_initial_weights,
 )
 
@@ -48,43 +48,43 @@ def test_checkpoints_are_ordered_by_step(run):
     assert [path.name for path in checkpoint_directories(run)] == ["checkpoint-2", "checkpoint-10"]
 
 
-def test_the_last_whole_checkpoint_is_the_last_one(run):
-    assert last_whole_checkpoint(run) == run / "checkpoint-10"
+def test_the_last_complete_checkpoint_is_the_last_one(run):
+    assert last_complete_checkpoint(run) == run / "checkpoint-10"
 
 
 def test_a_run_without_checkpoints_has_none(tmp_path):
-    assert last_whole_checkpoint(tmp_path) is None
-    assert last_whole_checkpoint(tmp_path / "absent") is None
+    assert last_complete_checkpoint(tmp_path) is None
+    assert last_complete_checkpoint(tmp_path / "absent") is None
 
 
 @pytest.mark.parametrize(
     ("name", "damage"),
     [
         ("trainer_state.json", "trainer_state.json cannot be read"),
-        ("model.safetensors", "model.safetensors is cut off"),
-        ("optimizer.pt", "optimizer.pt is cut off"),
-        ("rng_state.pth", "rng_state.pth is cut off"),
+        ("model.safetensors", "model.safetensors is truncated"),
+        ("optimizer.pt", "optimizer.pt is truncated"),
+        ("rng_state.pth", "rng_state.pth is truncated"),
     ],
 )
-def test_a_cut_off_file_makes_the_earlier_checkpoint_the_last_whole_one(damaged, caplog, name, damage):
+def test_a_truncated_file_makes_the_earlier_checkpoint_the_last_complete_one(damaged, caplog, name, damage):
     path = damaged / "checkpoint-10" / name
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
     with caplog.at_level(logging.WARNING):
-        assert last_whole_checkpoint(damaged) == damaged / "checkpoint-2"
+        assert last_complete_checkpoint(damaged) == damaged / "checkpoint-2"
     assert f"checkpoint-10 is not used: {damage}" in caplog.text
 
 
 @pytest.mark.parametrize("name", ["trainer_state.json", "optimizer.pt"])
-def test_a_missing_file_makes_the_earlier_checkpoint_the_last_whole_one(damaged, name):
+def test_a_missing_file_makes_the_earlier_checkpoint_the_last_complete_one(damaged, name):
     (damaged / "checkpoint-10" / name).unlink()
-    assert last_whole_checkpoint(damaged) == damaged / "checkpoint-2"
+    assert last_complete_checkpoint(damaged) == damaged / "checkpoint-2"
 
 
 @pytest.mark.parametrize("name", ["optimizer.bin", "optimizer_0/__0_0.distcp", "global_step2/states.pt"])
-def test_training_goes_on_from_the_states_that_fsdp_and_deepspeed_save(damaged, name):
+def test_training_continues_from_the_states_that_fsdp_and_deepspeed_save(damaged, name):
     checkpoint = damaged / "checkpoint-10"
     (checkpoint / "optimizer.pt").unlink()
-    assert checkpoint_damage(checkpoint) == "it holds no state of the optimizer"
+    assert checkpoint_damage(checkpoint) == "it has no optimizer state"
     state = checkpoint / name
     state.parent.mkdir(exist_ok=True)
     torch.save({}, state)
@@ -109,9 +109,9 @@ def test_checkpoints_of_different_models_are_not_averaged(tmp_path):
     for name, size in (("a", 2), ("b", 3)):
         (tmp_path / name).mkdir()
         save_file({"weight": torch.zeros(size)}, tmp_path / name / "model.safetensors")
-    with pytest.raises(CheckpointError, match=r"b holds other weights than .*a"):
+    with pytest.raises(CheckpointError, match=r"b has other weights than .*a"):
         average_checkpoints([tmp_path / "a", tmp_path / "b"])
-    with pytest.raises(CheckpointError, match="there is no checkpoint to average"):
+    with pytest.raises(CheckpointError, match="no checkpoint to average"):
         average_checkpoints([])
 
 
@@ -144,7 +144,7 @@ def test_weights_that_do_not_fit_are_named(tmp_path):
     with pytest.raises(CheckpointError) as error:
         load_initial_weights(tiny_model(), tmp_path)
     assert "is [8, 16] there and [16, 16] here" in str(error.value)
-    assert "has no place here" in str(error.value)
+    assert "is not in this model" in str(error.value)
 
 
 def test_a_directory_without_weights_is_named(tmp_path):
@@ -152,7 +152,7 @@ def test_a_directory_without_weights_is_named(tmp_path):
         load_initial_weights(tiny_model(), tmp_path)
 
 
-def test_a_pickle_is_no_weights_and_is_named(tmp_path):
+def test_a_pickle_is_refused_and_named(tmp_path):
     (tmp_path / "pytorch_model.bin").write_bytes(b"x")
     with pytest.raises(CheckpointError, match=r"; pytorch_model.bin is a pickle, which can run code, and is not read"):
         load_initial_weights(tiny_model(), tmp_path)
@@ -160,15 +160,15 @@ def test_a_pickle_is_no_weights_and_is_named(tmp_path):
         average_checkpoints([tmp_path])
 
 
-def test_weights_that_are_cut_off_are_named(tmp_path):
+def test_truncated_weights_are_named(tmp_path):
     tiny_model().save_pretrained(tmp_path)
     path = tmp_path / "model.safetensors"
     path.write_bytes(path.read_bytes()[:-1])
-    with pytest.raises(CheckpointError, match=r"model.safetensors is no whole safetensors file"):
+    with pytest.raises(CheckpointError, match=r"model.safetensors is not a complete safetensors file"):
         load_initial_weights(tiny_model(), tmp_path)
 
 
-def test_training_does_not_go_on_from_a_pickle(damaged):
+def test_training_does_not_continue_from_a_pickle(damaged):
     path = damaged / "checkpoint-10"
     (path / "model.safetensors").rename(path / "pytorch_model.bin")
     assert "pytorch_model.bin is a pickle" in checkpoint_damage(path)

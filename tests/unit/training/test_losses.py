@@ -122,7 +122,7 @@ def test_parts_of_a_batch_divided_by_all_its_tokens_add_up_to_the_batch():
     assert parts[-1] == 0
 
 
-def test_what_stands_at_ignored_positions_is_irrelevant():
+def test_values_at_ignored_positions_are_irrelevant():
     logits, labels, sentence_ids = odd_batch()
     expected = context_discounted_cross_entropy(logits, labels, sentence_ids, 0.1, 0.1)
     logits[labels == IGNORED] = float("nan")

@@ -20,7 +20,7 @@ from hier_nmt.training.recipes import DataSection, Recipe, RecipeError, Tokenize
 
 @pytest.fixture
 def sections(tmp_path) -> dict:
-    """The smallest recipe that says something about each section."""
+    """The smallest recipe with keys of every section."""
     corpus = tmp_path / "corpus.jsonl"
     corpus.write_text("")
     return {
@@ -153,7 +153,7 @@ def test_corpora_may_be_mappings_with_their_own_format_and_weight(load, sections
     assert data.training_corpora.corpora == (Corpus([f"{tmp_path}/corpus.jsonl"]), data.train[1])
 
 
-def test_what_is_scored_is_left_out_of_a_cleaned_training_corpus_alone(load, sections, tmp_path):
+def test_scored_texts_are_excluded_from_cleaned_training_corpora_only(load, sections, tmp_path):
     path = str(tmp_path / "corpus.jsonl")
     sections["data"]["validation"] = [path]
     assert load().data.training_corpora.excluded == ()
@@ -194,7 +194,7 @@ def test_a_recipe_read_back_from_its_sections_is_the_same(load, tmp_path):
         ("--model.vocab_size=7", "unknown key model.vocab_size (it follows from the tokenizer and the data section)"),
         ("--learning_rate=1", "command line: '--learning_rate=1' should read --section.key=value"),
         ("--model.d_model", "command line: '--model.d_model' should read --section.key=value"),
-        ("--model.d_model=[", "command line: the value of model.d_model is no YAML"),
+        ("--model.d_model=[", "command line: the value of model.d_model is not YAML"),
         ("--model.d_model=true", "command line: model.d_model must be int, got bool True"),
         ("--model.d_model=1.5", "command line: model.d_model must be int, got float 1.5"),
         ("--data.source_language=no", "command line: data.source_language must be str, got bool False"),
@@ -203,8 +203,8 @@ def test_a_recipe_read_back_from_its_sections_is_the_same(load, tmp_path):
         ("--data.train=[{path: a, wight: 2}]", "data.train: unknown key 'wight'; did you mean 'weight'?"),
         ("--data.train=[{path: a, weight: many}]", "data.train: weight must be float, got str 'many'"),
         ("--data.train=[{path: a, weight: -1}]", "data.train: weight=-1.0 must be more than 0"),
-        ("--data.train=[{path: absent.tsv, format: tab-separated}]", "data.train: there is no file absent.tsv"),
-        ("--data.exclude=[absent.tsv]", "data.exclude: there is no file absent.tsv"),
+        ("--data.train=[{path: absent.tsv, format: tab-separated}]", "data.train: no such file: absent.tsv"),
+        ("--data.exclude=[absent.tsv]", "data.exclude: no such file: absent.tsv"),
         ("--data.cleaning={max_copies: 0}", "data.cleaning: max_copies=0 must be at least 1"),
         ("--data.cleaning={replace: [{pattern: (}]}", "data.cleaning: pattern '(' with text '': missing )"),
         ("--data.augmentation={uppercase_share: 2}", "data.augmentation: uppercase_share=2.0 must be at least 0"),
@@ -214,13 +214,13 @@ def test_a_recipe_read_back_from_its_sections_is_the_same(load, tmp_path):
         ("--training.learning_rate=fast", "command line: training.learning_rate must be float, got str 'fast'"),
         ("--data.train=[$NO_SUCH_VARIABLE/a]", "data.train: the environment variable '$NO_SUCH_VARIABLE' is not set"),
         ("--data.train=[]", "data.train is empty"),
-        ("--data.train=[absent.jsonl]", "data.train: there is no file absent.jsonl"),
-        ("--data.validation=[absent.jsonl]", "data.validation: there is no file absent.jsonl"),
-        pytest.param(f"--data.train=[{'a' * 300}]", "data.train: there is no file aaa", id="long name"),
+        ("--data.train=[absent.jsonl]", "data.train: no such file: absent.jsonl"),
+        ("--data.validation=[absent.jsonl]", "data.validation: no such file: absent.jsonl"),
+        pytest.param(f"--data.train=[{'a' * 300}]", "data.train: no such file: aaa", id="long name"),
         pytest.param(f"--training.learning_rate={'9' * 400}", "must be float, got int 999", id="large number"),
         pytest.param(f"--data.overlong={'a' * 9000}e", f"{'a' * 900} ... {'a' * 998}e'", id="long value"),
-        ("--tokenizer.path=absent", "tokenizer.path: there is no directory absent"),
-        ("--training.init_from=absent", "training.init_from: there is no directory absent"),
+        ("--tokenizer.path=absent", "tokenizer.path: no such directory: absent"),
+        ("--training.init_from=absent", "training.init_from: no such directory: absent"),
         ("--model.window_sentences=-1", "model.window_sentences=-1 must be 0 (whole documents) or more"),
         ("--model.window_sentences=0", "training.context_discount=0.1 with model.window_sentences=0: whole documents"),
         ("--model.window_sentences=1", "training.context_discount=0.1 with model.window_sentences=1: there is no cont"),
@@ -248,7 +248,7 @@ def test_more_checkpoints_averaged_than_kept_is_refused(load):
         load("--training.average_checkpoints=5", "--training.save_total_limit=2")
 
 
-def test_what_transformers_refuses_is_told_as_a_recipe_error(load):
+def test_what_transformers_refuses_is_a_recipe_error(load):
     recipe = load("--training.load_best_model_at_end=true", "--training.save_strategy=epoch")
     with pytest.raises(RecipeError, match="section training: "):
         recipe.training_arguments()
@@ -257,19 +257,19 @@ def test_what_transformers_refuses_is_told_as_a_recipe_error(load):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("data: [", "is no YAML file"),
+        ("data: [", "is not a YAML file"),
         ("just text", "a recipe has the sections data, tokenizer"),
-        ("data: 3", "section data must hold keys and values, found 3"),
+        ("data: 3", "section data must have keys and values, found 3"),
         ("dat: {}", "unknown section 'dat'; did you mean 'data'?"),
-        ("data: {train: [a], train: [b]}", "the key 'train' stands twice"),
+        ("data: {train: [a], train: [b]}", "the key 'train' occurs twice"),
         ("a: &x [1]\nb: *x", "*x is an alias"),
         ("a: &x [*x]", "*x is an alias"),
-        ("[" * 1500, "is no YAML file"),
-        ("#" * 100_001, "100001 characters are no recipe"),
-        ("data: {num_proc: 2001-99-99}", "is no YAML file"),
-        ("data: {num_proc: " + "9" * 5000 + "}", "is no YAML file"),
-        ("a: !!python/object/apply:os.getcwd []", "is no YAML file"),
-        ("a: !!binary x", "is no YAML file"),
+        ("[" * 1500, "is not a YAML file"),
+        ("#" * 100_001, "100001 characters are too many for a recipe"),
+        ("data: {num_proc: 2001-99-99}", "is not a YAML file"),
+        ("data: {num_proc: " + "9" * 5000 + "}", "is not a YAML file"),
+        ("a: !!python/object/apply:os.getcwd []", "is not a YAML file"),
+        ("a: !!binary x", "is not a YAML file"),
         ("data: {train: [a], target_language: fr}", "data.source_language is missing"),
     ],
 )
@@ -286,12 +286,12 @@ def test_a_bad_file_is_named_with_the_reason(tmp_path, text, message):
 def test_a_bad_value_on_the_command_line_is_named(tmp_path, value):
     path = tmp_path / "good.yaml"
     path.write_text("data: {train: [a], source_language: en, target_language: fr}", encoding="utf-8")
-    with pytest.raises(RecipeError, match=r"command line: the value of data.num_proc is no YAML"):
+    with pytest.raises(RecipeError, match=r"command line: the value of data.num_proc is not YAML"):
         Recipe.load(path, [f"--data.num_proc={value}"])
 
 
 def test_an_absent_file_is_named(tmp_path):
-    with pytest.raises(RecipeError, match=r"there is no recipe .*absent\.yaml"):
+    with pytest.raises(RecipeError, match=r"no such recipe: .*absent\.yaml"):
         Recipe.load(tmp_path / "absent.yaml")
 
 
@@ -323,7 +323,7 @@ def test_the_annotated_recipe_names_every_key(repository, tmp_path):
         if name not in derived and not name.endswith("_token_id")
     }
     assert {"context_discount", "max_tokens_per_batch", "init_from", "average_checkpoints"} <= set(sections["training"])
-    # The files of its corpus are generated, and not there.
+    # The files of its corpus are generated, and do not exist here.
     (tmp_path / "corpus.jsonl").touch()
     files = [f"--data.{name}=[{tmp_path / 'corpus.jsonl'}]" for name in ("train", "validation")]
     recipe = Recipe.load(path, files)

@@ -11,7 +11,7 @@ from tiny_training import tiny_model
 from torch.distributed.fsdp import StateDictType
 
 from hier_nmt import HierNMTForConditionalGeneration
-from hier_nmt.training.sharding import check_checkpoints_are_whole, load_whole_weights, modules_with_tied_weights
+from hier_nmt.training.sharding import check_full_state_dict, load_full_weights, modules_with_tied_weights
 
 
 def test_all_embeddings_of_a_joint_vocabulary_share_a_weight():
@@ -32,13 +32,13 @@ def test_untied_weights_are_no_group():
 
 
 @pytest.mark.parametrize("name", ["SHARDED_STATE_DICT", "LOCAL_STATE_DICT"])
-def test_checkpoints_in_parts_are_refused(name):
+def test_sharded_checkpoints_are_refused(name):
     state = SimpleNamespace(fsdp_plugin=SimpleNamespace(state_dict_type=StateDictType[name]))
     with pytest.raises(ValueError, match=f"fsdp_state_dict_type is {name}, .* set it to FULL_STATE_DICT"):
-        check_checkpoints_are_whole(SimpleNamespace(state=state))
+        check_full_state_dict(SimpleNamespace(state=state))
     state.fsdp_plugin.state_dict_type = StateDictType.FULL_STATE_DICT
-    check_checkpoints_are_whole(SimpleNamespace(state=state))
-    check_checkpoints_are_whole(SimpleNamespace(state=SimpleNamespace()))
+    check_full_state_dict(SimpleNamespace(state=state))
+    check_full_state_dict(SimpleNamespace(state=SimpleNamespace()))
 
 
 def test_copies_of_a_tied_weight_are_saved_once(tmp_path):
@@ -53,11 +53,11 @@ def test_copies_of_a_tied_weight_are_saved_once(tmp_path):
     assert all(torch.equal(weight, loaded.state_dict()[name]) for name, weight in gathered.items())
 
 
-def test_whole_weights_reach_every_name_of_a_tied_one():
+def test_full_weights_reach_every_name_of_a_tied_one():
     model = tiny_model()
     weights = {
         name: weight + 1 for name, weight in model.state_dict().items() if name not in model.all_tied_weights_keys
     }
-    load_whole_weights(model, weights)
+    load_full_weights(model, weights)
     assert torch.equal(model.lm_head.weight, weights["model.shared.weight"])
     assert all(torch.equal(model.state_dict()[name], weight) for name, weight in weights.items())

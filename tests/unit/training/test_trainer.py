@@ -53,7 +53,7 @@ def test_an_epoch_of_token_batches_holds_each_window_once_within_the_limit(tmp_p
 
 @pytest.mark.parametrize("batches", [{"max_tokens_per_batch": 24}, {"per_device_train_batch_size": 3}])
 def test_training_resumed_in_mid_epoch_ends_with_the_same_weights(tmp_path, batches):
-    # 11 windows make 5 or 4 batches: step 7 lies in the second epoch.
+    # 11 windows make 5 or 4 batches: step 7 is in the second epoch.
     arguments = {"learning_rate": 0.1, "optim": "adamw_torch", "max_steps": 9, "dropout": 0.3, **batches}
     whole = tiny_trainer(tmp_path / "whole", tiny_windows(11), **arguments)
     whole.train()
@@ -120,7 +120,7 @@ def test_validation_losses_are_means_over_tokens_whatever_the_batches(tmp_path):
 
 
 def translating_as(trainer: DocumentSeq2SeqTrainer, translations: dict[tuple[int, ...], list[int]]) -> None:
-    """Makes the model say what is given for each source."""
+    """Makes the model produce the given output for each source."""
 
     def generate(self, input_ids, **kwargs):
         rows = [translations[tuple(token for token in row if token != PAD)] for row in input_ids.tolist()]

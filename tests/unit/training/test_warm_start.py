@@ -48,7 +48,7 @@ def started(directory, preset: str, **changes) -> HierNMTForConditionalGeneratio
         ("document", TABLES),
         ("s4to4", {"segment_shift": 5}),
         ("s4to4", {"segment_shift": 5, "segment_embedding": "learned"}),
-        # With one sentence there is nothing to choose; what relevance adds to all its tokens alike changes nothing.
+        # With one sentence there is nothing to select, and adding its relevance to all its tokens changes nothing.
         ("conditional", TABLES),
         ("hierarchical", TABLES),
     ],
@@ -60,7 +60,7 @@ def test_a_document_model_translates_one_sentence_as_the_model_it_starts_from(se
 
 
 @torch.no_grad()
-def test_positions_begin_anew_in_every_sentence(sentence_level):
+def test_positions_restart_in_every_sentence(sentence_level):
     _, directory = sentence_level
     by_sentence = dict.fromkeys(("encoder_self_attention", "decoder_self_attention", "cross_attention"), "sentence")
     states = started(directory, "document", **TABLES, **by_sentence).model.encoder(DOCUMENT)[0]

@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A file of documents: the text in it, and the same file with translations in it."""
+"""A file of documents: its text, and the same file with that text translated."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from ...text.protected_spans import without_objects
+from ...text.protected_spans import remove_objects
 from ..corpus_files import CorpusError
 from ..documents import ParallelDocument, SentencePair
 from ..text_files import byte_order_mark
@@ -19,14 +19,14 @@ Translations = Sequence[Sequence[str]]
 
 @dataclass(frozen=True)
 class Unit:
-    """A piece of text that a file holds as one: a segment, a line, a sentence of subtitles.
+    """A unit of text in a file: a segment, a line, a sentence of subtitles.
 
     Attributes:
-        source: its text. In formats with markup, what stands in the place of a word is an `OBJECT` in it, and so it
-            must be in the translation; a line break that is markup is a `LINE_BREAK`.
+        source: its text. In formats with markup, markup that acts as a word is an `OBJECT` in it, which the translation
+            must contain, too; a line break that is markup is a `LINE_BREAK`.
         target: the translation that the file has for it, if any.
-        line: where it stands in the file, counted from 1.
-        is_translated: a translation of it is not wanted, as `target` is one that somebody made.
+        line: its line in the file, counted from 1.
+        is_translated: whether `target` is a finished translation, which must be kept.
     """
 
     source: str
@@ -37,14 +37,14 @@ class Unit:
 
 @dataclass(frozen=True)
 class UnitDocument:
-    """A document of a file, as paragraphs of units; none of them is empty of text."""
+    """A document of a file, as paragraphs of units; every paragraph has text."""
 
     id: str
     paragraphs: tuple[tuple[Unit, ...], ...]
 
     @property
     def units(self) -> tuple[Unit, ...]:
-        """All units in order, paragraphs joined."""
+        """All units in order, over all paragraphs."""
         return tuple(unit for paragraph in self.paragraphs for unit in paragraph)
 
 
@@ -52,10 +52,10 @@ class DocumentFile(ABC):
     """A file of documents in memory.
 
     Attributes:
-        path: where it was read; None for a new one.
-        documents: what is in it to translate.
-        original: the content that was read, of which what is written keeps the byte order mark, the ends of lines and
-            the like; empty for a new one.
+        path: where it was read; None for a new file.
+        documents: the documents to translate.
+        original: the content that was read. Its byte order mark, line ends and similar properties are kept when
+            writing; empty for a new file.
     """
 
     original = b""
@@ -64,7 +64,7 @@ class DocumentFile(ABC):
         self.path = path
         self.documents = list(documents)
         if path is not None and not self.documents:
-            raise CorpusError(path, None, "empty corpus", "there is no text in it")
+            raise CorpusError(path, None, "empty corpus", "it has no text")
 
     @classmethod
     @abstractmethod
@@ -72,21 +72,21 @@ class DocumentFile(ABC):
         """The file at `path`, through gzip if its name ends in ".gz".
 
         Raises:
-            CorpusError: what is wrong with the file, and where.
+            CorpusError: the file is malformed; the message says how and where.
             OSError: it cannot be read.
         """
 
     @classmethod
     @abstractmethod
     def new(cls, documents: Sequence[ParallelDocument], source_language: str, target_language: str) -> Self:
-        """A file of this kind with the sources of the documents, each sentence a unit, and no translation."""
+        """A file of this format with the sources of the documents, each sentence a unit, without translations."""
 
     @abstractmethod
     def translated(self, translations: Translations) -> bytes:
-        """The content of the file with a translation for each unit, everything else as it was.
+        """The content of the file with a translation for each unit, and everything else unchanged.
 
-        Units that have a translation in the file keep it, if it is the text that is given for them. Formats with a
-        place for it say of the others that a machine translated them, if the file was read (`new` is for corpora).
+        Units keep the translation of the file if `translations` has the same text for them. If the file was read (`new`
+        is for corpora), other units are marked as machine-translated, in formats that have such a mark.
         """
 
     def _encoded(self, text: str) -> bytes:
@@ -94,13 +94,14 @@ class DocumentFile(ABC):
         return byte_order_mark(self.original) + text.encode("utf-8", "replace")
 
     def companions(self) -> dict[str, bytes]:
-        """Ending -> content of further files that belong beside this one, under its whole name and the ending."""
+        """Suffix -> content of further files that belong to this one; their names are its whole name with the
+        suffix."""
         return {}
 
 
 def aligned_documents(file: DocumentFile) -> Iterator[ParallelDocument | CorpusError]:
-    """The documents of a file that holds both languages; a unit without a translation comes as the error that says so,
-    and is left out of its document."""
+    """The documents of a file in both languages. A unit without a translation is dropped from its document, and an
+    error that reports it is yielded."""
     for document in file.documents:
         paragraphs = []
         for paragraph in document.paragraphs:
@@ -109,7 +110,7 @@ def aligned_documents(file: DocumentFile) -> Iterator[ParallelDocument | CorpusE
                 if unit.target is None or not unit.target.strip():
                     yield CorpusError(file.path or "", unit.line, "no translation", f"of {unit.source:.60}")
                 else:
-                    pairs.append(SentencePair(without_objects(unit.source), without_objects(unit.target)))
+                    pairs.append(SentencePair(remove_objects(unit.source), remove_objects(unit.target)))
             if pairs:
                 paragraphs.append(tuple(pairs))
         if paragraphs:
@@ -117,7 +118,7 @@ def aligned_documents(file: DocumentFile) -> Iterator[ParallelDocument | CorpusE
 
 
 def paired_documents(source: DocumentFile, target: DocumentFile) -> Iterator[ParallelDocument | CorpusError]:
-    """The documents of two files with a language each, unit n of one translating unit n of the other."""
+    """The documents of two files with one language each; unit n of one translates unit n of the other."""
     path = target.path or ""
     if len(source.documents) != len(target.documents):
         detail = f"{len(source.documents)} in {source.path}, {len(target.documents)} in {path}"

@@ -14,13 +14,13 @@ from .document_file import DocumentFile, Translations, Unit, UnitDocument
 
 
 class JsonLinesFile(DocumentFile):
-    """Documents of lists of sentences; keys that are not known are kept, and so are translations in the file.
+    """Documents as lists of sentences; unknown keys are kept, and so are translations in the file.
 
     Args:
         path: where it was read, or None.
         lines: the lines of the file, with or without a document.
         contents: index of the line -> the document on it.
-        languages: of source and target.
+        languages: source and target language.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class JsonLinesFile(DocumentFile):
 def _units(paragraph: dict[str, Any], languages: tuple[str, str], line: int) -> tuple[Unit, ...]:
     """The sentences of a paragraph that have text."""
     sources = paragraph[languages[0]]
-    # No list, or an empty one, is that of a paragraph which nobody has translated.
+    # A missing or empty list means that the paragraph is not translated.
     targets = paragraph.get(languages[1]) or [None] * len(sources)
     pairs = zip(sources, targets, strict=True)
     return tuple(
@@ -85,7 +85,7 @@ def _units(paragraph: dict[str, Any], languages: tuple[str, str], line: int) -> 
 def _checked(path: str | Path, line: int, text: str, languages: tuple[str, str]) -> dict[str, Any]:
     content = parse_json(path, line, text)
     if not isinstance(content, dict) or "id" not in content or not isinstance(content.get("paragraphs"), list):
-        raise CorpusError(path, line, "no document", 'a document is an object with "id" and a list "paragraphs"')
+        raise CorpusError(path, line, "not a document", 'a document is an object with "id" and a list "paragraphs"')
     for number, paragraph in enumerate(content["paragraphs"], start=1):
         _check_paragraph(path, line, number, paragraph, languages)
     return content

@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Files with a text on each line: plain text, Moses, documents marked by a `.heads` file, an id column or IWSLT's tags.
+"""Files with one text per line: plain text, Moses, documents marked by a `.heads` file, an id column or IWSLT's tags.
 
 Lines end at "\\n" (or "\\r\\n") only.
 """
@@ -23,7 +23,7 @@ DOCUMENT_MARK = "<d>"
 
 @dataclass(frozen=True)
 class Line:
-    """A line that holds a text, at its index in the file."""
+    """A line with a text, and its index in the file."""
 
     index: int
     text: str
@@ -31,11 +31,11 @@ class Line:
 
 
 class LineFile(DocumentFile):
-    """A file whose texts stand on lines of their own; subclasses say which lines, and which documents they make."""
+    """A file whose texts are lines; subclasses decide which lines, and how they form documents."""
 
     def __init__(self, path: Path | None, text: str) -> None:
         lines = text.split("\n")
-        # What follows the last newline is no line, if it is nothing.
+        # What follows the last newline is a line only if it is not empty.
         self._end = "\n" if lines[-1] == "" else ""
         self._lines = lines[: len(lines) - len(self._end)]
         self._path = path
@@ -66,7 +66,7 @@ class LineFile(DocumentFile):
         return self._encoded("\n".join(lines) + self._end)
 
     def _translated_line(self, line: str, translation: str) -> str:
-        """The line with the translation in the place of its text."""
+        """The line with its text replaced by the translation."""
         start = len(line) - len(line.lstrip())
         return f"{line[:start]}{translation}{line[len(line.rstrip()) :]}"
 
@@ -86,13 +86,13 @@ def _units(groups: Sequence[Sequence[Line]]) -> tuple[tuple[Unit, ...], ...]:
 
 
 class TextFile(LineFile):
-    """Plain text: one document, each line that is not blank a paragraph."""
+    """Plain text: one document, in which each line that is not blank is a paragraph."""
 
     @classmethod
     def new(cls, documents: Sequence[ParallelDocument], source_language: str, target_language: str) -> "TextFile":
-        """One document: a sentence on each line, a blank line between paragraphs."""
+        """One document: one sentence per line, a blank line between paragraphs."""
         if len(documents) != 1:
-            raise ValueError(f"a text file holds one document, got {len(documents)}")
+            raise ValueError(f"a text file has one document, got {len(documents)}")
         return cls(None, "\n".join("".join(f"{text}\n" for text in group) for group in documents[0].source_paragraphs))
 
     def _documents(self) -> Iterator[tuple[str, list[list[Line]]]]:
@@ -102,7 +102,7 @@ class TextFile(LineFile):
 
 
 class MosesFile(LineFile):
-    """A sentence on each line; blank lines, or lines `<d>`, between documents."""
+    """One sentence per line; blank lines, or lines `<d>`, separate documents."""
 
     @classmethod
     def new(cls, documents: Sequence[ParallelDocument], source_language: str, target_language: str) -> "MosesFile":
@@ -117,10 +117,10 @@ class MosesFile(LineFile):
 
 
 class HeadsFile(LineFile):
-    """A sentence on each line, and a `.heads` file with the line on which each document starts.
+    """One sentence per line, and a `.heads` file with the first line of each document.
 
-    The heads are integers, one on a line, counted from 0 or (where the first is 1) from 1. They stand in the file with
-    the same name and ".heads" behind it or in the place of its ending.
+    The heads are integers, one per line, counted from 0 or (if the first is 1) from 1. The file has the same name with
+    ".heads" appended, or in place of its ending.
     """
 
     def __init__(self, path: Path | None, text: str, heads: Sequence[int] = (0,)) -> None:
@@ -159,12 +159,14 @@ def _read_heads(path: Path, num_lines: int) -> list[int]:
         raise CorpusError(path, None, "no .heads file", f"there is no {names} beside it")
     heads: list[int] = []
     for number, line in enumerate(decode_text(read_bytes(heads_path), heads_path).splitlines(), start=1):
-        # Python reads no integers of thousands of digits.
+        # Python refuses integers of thousands of digits.
         if not line.strip().isdecimal() or len(line) > 20:
             raise CorpusError(heads_path, number, "not a line number", repr(line))
         heads.append(int(line))
         if len(heads) > 1 and heads[-1] <= heads[-2]:
-            raise CorpusError(heads_path, number, "line numbers that do not grow", f"{heads[-1]} after {heads[-2]}")
+            raise CorpusError(
+                heads_path, number, "line numbers not in increasing order", f"{heads[-1]} after {heads[-2]}"
+            )
     if not heads or heads[0] > 1:
         found = f"it starts with {heads[0]}" if heads else "it is empty"
         raise CorpusError(heads_path, 1, "no head for the first line", f"0 or 1; {found}")
@@ -175,15 +177,15 @@ def _read_heads(path: Path, num_lines: int) -> list[int]:
     return heads
 
 
-# What the first line of a table calls the columns of the document and of the source.
+# Names of the columns of document and source in the first line of a table.
 _DOCUMENT_COLUMNS = {"id", "doc", "docid", "doc_id", "document", "document_id", "documentid", "file", "filename"}
 _SOURCE_COLUMNS = {"source", "src", "source_text", "sourcetext", "source_sentence", "sentence", "text", "segment"}
 
 
 class IdColumnFile(LineFile):
-    """Lines `document id TAB source [TAB target]`; neighbouring lines with the same id are a document.
+    """Lines `document id TAB source [TAB target]`; consecutive lines with the same id form a document.
 
-    A first line that names the columns belongs to no document and stays as it is.
+    A first line with column names belongs to no document and is copied.
     """
 
     def __init__(self, path: Path | None, text: str, languages: Collection[str] = ()) -> None:
@@ -247,9 +249,9 @@ _IWSLT_ID = re.compile(r"<talkid>\s*(.*?)\s*</talkid>|<doc\b[^>]*\bdocid\s*=\s*\
 
 
 class IwsltFile(LineFile):
-    """The training files of IWSLT: lines with tags such as `<talkid>` between documents of a sentence on each line.
+    """The training files of IWSLT: one sentence per line, with tags such as `<talkid>` between documents.
 
-    They are no XML. The text inside of tags, such as the title, belongs to no document and stays as it is.
+    They are not XML. The text inside tags, such as the title, belongs to no document and is copied.
     """
 
     @classmethod
@@ -270,7 +272,7 @@ class IwsltFile(LineFile):
                 name = ids[-1] if ids else None
             elif lines:
                 number = self._name(lines[0].index)
-                # Two parts of one talk, or a talk without id, are told apart by the line.
+                # Two parts of one talk, and talks without id, are distinguished by the line.
                 unique = number if not name or name in seen else name
                 seen.add(unique)
                 yield unique, [lines]

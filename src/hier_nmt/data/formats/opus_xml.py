@@ -1,10 +1,9 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The XML of OPUS (Tiedemann 2012): documents of `<s>`, and alignment files that link the sentences of two of them.
+"""The XML of OPUS (Tiedemann 2012): documents of `<s>`, and alignment files that link the sentences of two documents.
 
-`opustools` (`pip install opustools`) downloads both; it is not needed to read them. The documents are looked for beside
-the alignment file: under the names it has for them, also in folders `raw` and `xml`, and in zip archives as OPUS has
-them.
+`opustools` (`pip install opustools`) downloads both; it is not needed to read them. The documents are searched beside
+the alignment file: under the names that it has for them, also in folders `raw` and `xml`, and in zip archives of OPUS.
 """
 
 import gzip
@@ -36,14 +35,14 @@ from .xml_files import (
     xml_bytes,
 )
 
-# What reading a broken, encrypted or unknown archive can lead to.
+# Exceptions for broken, encrypted or unknown archives.
 _ARCHIVE_ERRORS = (
     zipfile.BadZipFile, RuntimeError, EOFError, OSError, ValueError, struct.error, zlib.error, lzma.LZMAError,
 )  # fmt: skip
 
 
 class OpusXmlFile(DocumentFile):
-    """A document of one language."""
+    """A document in one language."""
 
     _languages: tuple[str, str] | None = None
 
@@ -70,9 +69,9 @@ class OpusXmlFile(DocumentFile):
 
     @classmethod
     def new(cls, documents: Sequence[ParallelDocument], source_language: str, target_language: str) -> "OpusXmlFile":
-        """A file of one document, as OPUS has it; the alignment is `alignment_bytes`."""
+        """A file of one document, as in OPUS; the alignment is `alignment_bytes`."""
         if len(documents) != 1:
-            raise ValueError(f"an OPUS XML file holds one document, got {len(documents)}")
+            raise ValueError(f"an OPUS XML file has one document, got {len(documents)}")
         root = etree.Element("text")
         number = 0
         for index, sentences in enumerate(documents[0].source_paragraphs, start=1):
@@ -84,7 +83,7 @@ class OpusXmlFile(DocumentFile):
         return cls(None, etree.ElementTree(root))
 
     def translated(self, translations: Translations) -> bytes:
-        """The same document in the other language, sentence ids as they were."""
+        """The same document in the other language, with the same sentence ids."""
         for sentence, text in zip(self._sentences, translations[0], strict=True):
             clear(sentence)
             sentence.text = valid_text(text)
@@ -95,7 +94,7 @@ class OpusXmlFile(DocumentFile):
         return xml_bytes(self._tree, self.original)
 
     def sentences_by_id(self) -> dict[str, str]:
-        """The text of each sentence."""
+        """The text of each sentence by its id."""
         return {sentence.get("id", ""): _text(sentence) for sentence in self._sentences}
 
 
@@ -117,14 +116,16 @@ def alignment_bytes(documents: Sequence[tuple[str, str, int]]) -> bytes:
 def read_opus_alignment(
     path: str | Path, source_language: str, target_language: str
 ) -> Iterator[ParallelDocument | CorpusError]:
-    """The documents that an alignment file links, in the order of the languages or the other.
+    """The documents that an alignment file links, in either order of the languages.
 
-    Several sentences of one link are joined; sentences that are linked with nothing are in no document.
+    Sentences of one link are joined; sentences without a link are dropped.
     """
     path = Path(path)
     root = parse_xml(path).getroot()
     if local_name(root) != "cesAlign":
-        yield CorpusError(path, line_of(root), "no alignment file", f"the root is <{local_name(root)}>, not <cesAlign>")
+        yield CorpusError(
+            path, line_of(root), "not an alignment file", f"the root is <{local_name(root)}>, not <cesAlign>"
+        )
         return
     documents = _Documents(path)
     for group in descendants(root, "linkGrp"):
@@ -147,7 +148,7 @@ def _linked(
     for link in descendants(group, "link"):
         ids = (link.get("xtargets") or "").split(";")
         if len(ids) != 2:
-            detail = f"{link.get('xtargets')!r} has not the form 'ids;ids'"
+            detail = f"{link.get('xtargets')!r} does not have the form 'ids;ids'"
             raise CorpusError(path, line_of(link), "bad link", detail)
         texts = [_joined(path, link, names[side], sides[side], ids[side].split()) for side in (0, 1)]
         if all(texts):
@@ -173,11 +174,11 @@ class _Documents:
         self._archives = [_Archive(path) for path in sorted(folder.glob("*.zip"))]
 
     def sentences(self, name: str, line: int | None) -> dict[str, str]:
-        """Sentence id -> text of the document that the alignment file calls `name`."""
+        """Sentence id -> text of the document `name` of the alignment file."""
         plain = name.removesuffix(".gz")
         for folder in self._folders:
             for path in (folder / name, folder / plain):
-                # A name that leads out of the corpus is no name of a document.
+                # A path that leads out of the corpus is not accepted.
                 if _is_file(path) and path.resolve().is_relative_to(folder.resolve()):
                     return OpusXmlFile(path, parse_xml(path)).sentences_by_id()
         for archive in self._archives:
@@ -185,7 +186,7 @@ class _Documents:
             if content is not None:
                 place = archive.path / plain
                 return OpusXmlFile(place, parse_xml_content(content, place)).sentences_by_id()
-        detail = f"{name} is not beside this file, nor in a folder raw or xml, nor in a zip archive there"
+        detail = f"{name} is not beside this file, nor in a folder raw or xml, or in a zip archive there"
         raise CorpusError(self._alignment, line, "missing document", detail)
 
 
@@ -194,7 +195,7 @@ class _Archive:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        # By the last part of the name, as archives of hundreds of thousands of documents exist.
+        # Indexed by file name: some archives have hundreds of thousands of documents.
         self._names: dict[str, list[str]] = {}
         try:
             with zipfile.ZipFile(path) as archive:
@@ -220,7 +221,7 @@ def _is_file(path: Path) -> bool:
     try:
         return path.is_file()
     except OSError:
-        # A name so long that no file can have it.
+        # A name that is too long for any file.
         return False
 
 
@@ -229,7 +230,7 @@ def _is_inside_sentence(sentence: Element) -> bool:
 
 
 def _text(sentence: Element) -> str:
-    """The text of a sentence; that of tokenised documents is their tokens with spaces between."""
+    """The text of a sentence; for tokenised documents their tokens joined by spaces."""
     tokens = list(descendants(sentence, "w"))
     parts = [token.text or "" for token in tokens] if tokens else sentence.itertext()
     return " ".join((" " if tokens else "").join(parts).split())

@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Parallel documents out of the files of `data.formats`. A file that cannot be read at all comes as its error."""
+"""Parallel documents from the files of `data.formats`. A file that cannot be read yields its error."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,13 +17,13 @@ from .wmt_xml import WmtXmlFile
 def read_aligned_file(
     path: str | Path, format: str, source_language: str, target_language: str, reference: str | None = None
 ) -> Iterator[ParallelDocument | CorpusError]:
-    """The documents of a file that holds both languages.
+    """The documents of a file in both languages.
 
     Args:
         path: the file; for "opus-xml" the alignment file.
         format: "id-column", "tmx", "xliff", "wmt-xml" or "opus-xml".
         source_language, target_language: ISO 639 codes.
-        reference: for "wmt-xml" the translator whose reference is read; default: the first.
+        reference: for "wmt-xml" the translator of the reference; default: the first.
     """
     try:
         if format == "opus-xml":
@@ -39,7 +39,7 @@ def read_aligned_file(
 def read_paired_files(
     source_path: str | Path, target_path: str | Path, format: str, source_language: str, target_language: str
 ) -> Iterator[ParallelDocument | CorpusError]:
-    """The documents of two files with a language each, in the format "heads", "iwslt" or "srt"."""
+    """The documents of two files with one language each, in the format "heads", "iwslt" or "srt"."""
     try:
         source, target = (
             FILE_CLASSES[format].read(path, source_language, target_language) for path in (source_path, target_path)

@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Which format a file has, and corpora of every format written."""
+"""Detection of a file's format, and writing of corpora in all formats."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -33,7 +33,7 @@ FILE_CLASSES: dict[str, type[DocumentFile]] = {
     "wmt-xml": WmtXmlFile,
     "opus-xml": OpusXmlFile,
 }
-# Formats in which a file has one language, so that a corpus is pairs of files.
+# Formats with one language per file, so that a corpus is pairs of files.
 PAIRED_FORMATS = ("moses", "heads", "iwslt", "srt")
 _BY_ENDING = {
     ".jsonl": "json-lines",
@@ -44,17 +44,16 @@ _BY_ENDING = {
     ".xlf": "xliff",
     ".xliff": "xliff",
 }
-# Those of XLIFF are files of tools that have each an ending of their own.
+# These endings belong to XLIFF files of translation tools.
 _XML_ENDINGS = (".xml", ".sdlxliff", ".mqxliff", ".mxliff")
 _BY_ROOT = {"dataset": "wmt-xml", "tmx": "tmx", "xliff": "xliff", "document": "opus-xml", "text": "opus-xml"}
 
 
 def format_of(path: str | Path) -> str:
-    """The format that a file to translate has, by its ending, or by what it begins with; else "text".
+    """The format of a file to translate, by its ending or else its first bytes; else "text".
 
     Raises:
-        CorpusError: a format that is not read, or an XML file of another kind; what is not known to be plain text is
-            not taken for it.
+        CorpusError: an unsupported format, or an unknown kind of XML; unknown files are not assumed to be plain text.
     """
     path = Path(path)
     ending = path.with_name(path.name.removesuffix(".gz")).suffix.lower()
@@ -89,11 +88,11 @@ def read_document_file(
 
     Args:
         path: the file.
-        source_language, target_language: ISO 639 codes, for formats that hold several languages.
+        source_language, target_language: ISO 639 codes, for formats with several languages.
         format: one of `FILE_CLASSES`; default: see `format_of`.
 
     Raises:
-        CorpusError: what is wrong with the file.
+        CorpusError: the file is malformed; the message says how and where.
         OSError: it cannot be read.
     """
     return FILE_CLASSES[format or format_of(path)].read(path, source_language, target_language)
@@ -109,10 +108,10 @@ def write_documents(
     """Writes parallel documents in one of `FILE_CLASSES`.
 
     Args:
-        paths: one file that holds both languages; for `PAIRED_FORMATS` and "text" a file for each language; for
-            "opus-xml" the alignment file, beside which the folders of the languages are made.
-        format: what is written.
-        documents: what is in it. "srt" and "text" take one document.
+        paths: one file for both languages; for `PAIRED_FORMATS` and "text" a file per language; for "opus-xml" the
+            alignment file, beside which the folders of the languages are created.
+        format: the format to write.
+        documents: the documents to write. "srt" and "text" take one document.
         source_language, target_language: ISO 639 codes.
     """
     if format not in FILE_CLASSES:
@@ -133,7 +132,7 @@ def write_documents(
 
 
 def write_document_file(path: str | Path, file: DocumentFile, content: bytes) -> None:
-    """Writes the content of a file, and what belongs beside it, at no time half."""
+    """Writes the content of a file and its companions, each atomically."""
     for ending, companion in file.companions().items():
         write_bytes(f"{path}{ending}", companion)
     write_bytes(path, content)

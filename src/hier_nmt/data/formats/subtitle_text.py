@@ -1,6 +1,7 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The text of a subtitle: its blocks, each of one speaker, without their tags, and a translation in their lines."""
+"""The text of a subtitle: its blocks, each of one speaker, without tags; and how a translation is put in their
+lines."""
 
 import math
 import re
@@ -9,34 +10,34 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import Literal, NamedTuple
 
-from ...text.inline_markup import Mark, with_marks
+from ...text.inline_markup import Mark, insert_marks
 
 TAG = re.compile(r"</?(?!br\b)[a-zA-Z][^<>]*>|\{\\[^{}]*\}", re.IGNORECASE)
-# A break that does not end a line of the file: of SubStation, which players of SubRip know too, and of HTML.
+# Line breaks inside a line of the file: those of SubStation, which SubRip players support too, and of HTML.
 _BREAK = re.compile(r"\\[Nn]|<br\s*/?>", re.IGNORECASE)
 _HARD_SPACE = "\\h"
 _NEW_SPEAKER = re.compile(r"\s*[-–—]\s*")
 _SENTENCE_ENDS = ".?!…♪。？！:])"
 _CLOSING_MARKS = "'\"”’»]）"
-# A line of a subtitle is read in time up to about so many characters (Netflix and BBC style guides: 37 to 42).
+# Line length that viewers can read in time (style guides of Netflix and BBC: 37 to 42).
 MAX_LINE_CHARACTERS = 42
 
 
 class Line(NamedTuple):
-    """A line as it is shown, and what ends it: a newline, or a break inside of a line of the file."""
+    """A line as displayed, and what ends it: a newline, or a break inside a line of the file."""
 
     text: str
     end: str
 
 
 class Block(NamedTuple):
-    """Lines of a subtitle that belong together: what one speaker says, a caption, or what has no letters.
+    """Consecutive lines of a subtitle: those of one speaker, a caption, or lines without letters.
 
     Attributes:
         subtitle: the index of the subtitle.
-        lines: as they are.
-        dash: what stands before the text of a speaker.
-        text: without dash, tags and breaks.
+        lines: the lines, unchanged.
+        dash: the dash before the text of a speaker.
+        text: the text without dash, tags and breaks.
         tags: (place in the text, tag).
     """
 
@@ -52,25 +53,25 @@ class Block(NamedTuple):
         return any(map(str.isalpha, self.text))
 
     def with_text(self, text: str) -> str:
-        """The lines with another text, without the end of the last one; tags are placed by `with_marks`."""
+        """The lines with another text, without the end of the last one; `insert_marks` places the tags."""
         wrapped = _wrapped(f"{self.dash}{self._with_tags(text)}", len(self.lines))
         ends = [line.end for line in self.lines[:-1]] or [self.lines[-1].end or "\n"]
         breaks = [ends[min(index, len(ends) - 1)] for index in range(len(wrapped) - 1)]
         return "".join(line + end for line, end in zip(wrapped, [*breaks, ""], strict=True))
 
-    def as_it_is(self) -> str:
-        """The lines without the end of the last one."""
+    def original(self) -> str:
+        """The unchanged lines, without the end of the last one."""
         return "".join(line.text + line.end for line in self.lines).removesuffix(self.lines[-1].end)
 
     def _with_tags(self, text: str) -> str:
-        return with_marks(self.text, [Mark(place, tag, _tag_kind(tag)) for place, tag in self.tags], text)
+        return insert_marks(self.text, [Mark(position, tag, _tag_kind(tag)) for position, tag in self.tags], text)
 
 
 def blocks(subtitle: int, text: Sequence[str]) -> Iterator[Block]:
-    """The blocks of the text of a subtitle, which joined are the whole text.
+    """The blocks of the text of a subtitle; joined they are the whole text.
 
-    A block begins where a line begins with a dash, before and behind lines without letters, and behind a line in
-    capitals that is a caption of what follows.
+    A block starts at a line that starts with a dash, before and after lines without letters, and after a line in
+    capitals, which is a caption.
     """
     lines = [line for row in text for line in _shown_lines(row)]
     if not lines:
@@ -84,26 +85,26 @@ def blocks(subtitle: int, text: Sequence[str]) -> Iterator[Block]:
 
 
 def ends_sentence(text: str) -> bool:
-    """Whether behind one of the marks that end a sentence nothing comes but marks that close one."""
+    """Whether the text ends with punctuation that ends a sentence, perhaps followed by closing quotation marks."""
     text = text.rstrip()
     closed = text.rstrip(_CLOSING_MARKS)
     return any(mark in _SENTENCE_ENDS for mark in closed[-1:] + text[len(closed) :])
 
 
 def begins_in_lower_case(text: str) -> bool:
-    """Whether the first letter is a small one, and no digit stands before it."""
+    """Whether the first letter is lower case, with no digit before it."""
     first = next(filter(str.isalnum, text), "")
     return first.islower()
 
 
-def spread(text: str, weights: Sequence[float]) -> list[str]:
-    """The text in as many parts as there are weights, cut between words where the weights ask for it.
+def split_by_weights(text: str, weights: Sequence[float]) -> list[str]:
+    """The text in as many parts as there are weights, split between words in proportion to the weights.
 
-    A part gets at least a word as long as there are enough of them.
+    Each part gets at least one word, if there are enough.
     """
     if len(weights) == 1:
         return [text]
-    # A dash at the beginning of a line would be a speaker's.
+    # A dash at the start of a line would mark a speaker, so no line starts with one.
     words = re.split(" (?![-–—])", text)
     ends = [0, *accumulate(len(word) + 1 for word in words)]
     whole = sum(weights) or 1
@@ -120,7 +121,7 @@ def spread(text: str, weights: Sequence[float]) -> list[str]:
 
 
 def wrapped_lines(text: str) -> list[str]:
-    """The text of a new subtitle in lines that can be read in time."""
+    """The text of a new subtitle in lines that viewers can read in time."""
     return _wrapped(text, 1)
 
 
@@ -171,20 +172,20 @@ def _block(subtitle: int, lines: tuple[Line, ...]) -> Block:
     dash = _NEW_SPEAKER.match(plain)
     cut = dash.end() if dash else 0
     left = len(plain[cut:]) - len(plain[cut:].lstrip())
-    places = tuple((max(0, place - cut - left), tag) for place, tag in tags)
-    return Block(subtitle, lines, plain[:cut], plain[cut:].strip(), places)
+    positions = tuple((max(0, position - cut - left), tag) for position, tag in tags)
+    return Block(subtitle, lines, plain[:cut], plain[cut:].strip(), positions)
 
 
 def _nearest(ends: Sequence[int], wanted: float, low: int, high: int) -> int:
-    """The place in [low, high] of the number nearest to the wanted one, of two equally near ones the first."""
+    """The index in [low, high] of the value nearest to `wanted`; the first of two equally near ones."""
     above = bisect_left(ends, wanted, low, high)
     return above - 1 if above > low and wanted - ends[above - 1] <= ends[above] - wanted else above
 
 
 def _wrapped(text: str, num_lines: int) -> list[str]:
-    """The text in about equal lines: as many as it had before, or more where they would be too long."""
+    """The text in lines of similar length: as many as before, or more if they would be too long."""
     length = len(TAG.sub("", text))
     num_lines = max(1, min(num_lines, len(text.split())), math.ceil(length / MAX_LINE_CHARACTERS))
     if num_lines == 1 or length <= MAX_LINE_CHARACTERS // 2:
         return [text]
-    return [line for line in spread(text, [1] * num_lines) if line]
+    return [line for line in split_by_weights(text, [1] * num_lines) if line]

@@ -1,7 +1,7 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""SubRip subtitles (.srt). Each keeps its own text and its times. A sentence that certainly goes on in the next one is
-translated as a whole, and its translation is shared out over the same subtitles."""
+"""SubRip subtitles (.srt). Each subtitle keeps its times. A sentence that certainly continues in the next subtitle is
+translated as a whole, and its translation is divided over the same subtitles."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -15,22 +15,22 @@ from ..corpus_files import CorpusError, read_bytes
 from ..documents import ParallelDocument, SentencePair
 from ..text_files import decode_text
 from .document_file import DocumentFile, Translations, Unit, UnitDocument
-from .subtitle_text import TAG, Block, begins_in_lower_case, blocks, ends_sentence, spread, wrapped_lines
+from .subtitle_text import TAG, Block, begins_in_lower_case, blocks, ends_sentence, split_by_weights, wrapped_lines
 
 _TIMES = re.compile(
     r"\s*(\d{1,6}):([0-5]?\d):([0-5]?\d)[,.](\d{1,3})\s*-->\s*"
     r"(\d{1,6}):([0-5]?\d):([0-5]?\d)[,.](\d{1,3})(?:\s.*)?\s*"
 )
 MAX_JOINED_SUBTITLES = 6
-# Seconds between two subtitles of one sentence, at most.
+# Maximum seconds between two subtitles of one sentence.
 MAX_PAUSE = 1.0
-# The same for subtitles whose text is only paired with that of another language, where nothing can get lost.
+# The same for subtitles whose text is only paired with another language, where nothing can get lost.
 _MAX_PAUSE_OF_PAIRS = 3.0
 
 
 @dataclass
 class Subtitle:
-    """A subtitle: the lines before its text (number and times), its text, and the lines behind it."""
+    """A subtitle: the lines before its text (number and times), its text, and the lines after it."""
 
     line: int
     head: list[str]
@@ -41,21 +41,21 @@ class Subtitle:
 
 
 class _Share(NamedTuple):
-    """The part of a sentence that stands in a block of a subtitle."""
+    """The part of a sentence that is in one block of a subtitle."""
 
     block: int
     text: str
 
 
 class SrtFile(DocumentFile):
-    """A file of subtitles: one document, one paragraph, whose units are sentences.
+    """A subtitle file: one document with one paragraph, whose units are sentences.
 
     Args:
         path: where it was read, or None.
         subtitles: in order.
-        newline: what ends its lines.
-        language: by whose rules the text is cut into sentences, which may go on in the next subtitle. None: the text of
-            each subtitle is one.
+        newline: line end of the file.
+        language: by whose rules the text is split into sentences, which may continue in the next subtitle. None: the
+            text of each subtitle is one sentence.
     """
 
     def __init__(
@@ -82,9 +82,9 @@ class SrtFile(DocumentFile):
 
     @classmethod
     def new(cls, documents: Sequence[ParallelDocument], source_language: str, target_language: str) -> "SrtFile":
-        """Subtitles of one document, three seconds for each sentence: SRT needs times, and a document has none."""
+        """Subtitles of one document, three seconds per sentence: SRT needs times, and a document has none."""
         if len(documents) != 1:
-            raise ValueError(f"a file of subtitles holds one document, got {len(documents)}")
+            raise ValueError(f"a subtitle file has one document, got {len(documents)}")
         subtitles = []
         for number, sentence in enumerate(documents[0].source_sentences):
             start, stop = 3 * number, 3 * number + 3
@@ -95,15 +95,15 @@ class SrtFile(DocumentFile):
     def translated(self, translations: Translations) -> bytes:
         parts: dict[int, list[str]] = {}
         for shares, translation in zip(self._sentences, translations[0] if translations else [], strict=True):
-            # Spaces that keep words together, as before a French question mark, stay what they are.
+            # No-break spaces, as before a French question mark, are kept.
             words = re.sub(r"[ \t\r\n]+", " ", translation).strip()
-            # Only between times may an arrow stand in such a file.
+            # An arrow is allowed only between times.
             words = re.sub(r"-{2,}>", "->", words)
-            for share, text in zip(shares, spread(words, self._weights(shares)), strict=True):
+            for share, text in zip(shares, split_by_weights(words, self._weights(shares)), strict=True):
                 parts.setdefault(share.block, []).append(text)
         texts = ["" for _ in self.subtitles]
         for index, block in enumerate(self.blocks):
-            found = block.with_text(" ".join(parts[index])) if index in parts else block.as_it_is()
+            found = block.with_text(" ".join(parts[index])) if index in parts else block.original()
             texts[block.subtitle] += found + block.lines[-1].end
         lines: list[str] = []
         for subtitle, text in zip(self.subtitles, texts, strict=True):
@@ -111,7 +111,7 @@ class SrtFile(DocumentFile):
         return self._encoded(self._newline.join(lines))
 
     def _weights(self, shares: Sequence[_Share]) -> list[float]:
-        """How much of a translation goes where: by the length of the source, and by the time that it is shown."""
+        """Weights for dividing a translation: length of the source and display time of each share."""
         shown = [self.subtitles[self.blocks[share.block].subtitle] for share in shares]
         seconds = [one.stop - one.start for one in shown]
         lengths = [len(share.text) for share in shares]
@@ -132,7 +132,7 @@ def _parse(path: Path, lines: list[str]) -> list[Subtitle]:
             if subtitles:
                 subtitles[-1].text.append(line)
             elif line.strip() and not line.strip().isdecimal():
-                raise CorpusError(path, index + 1, "no subtitles", f"{line.strip():.60} stands before any time")
+                raise CorpusError(path, index + 1, "no subtitles", f"{line.strip():.60} is before any time")
             continue
         numbers = [int(group) for group in times.groups()]
         # "1,5" is half a second, as in any decimal fraction.
@@ -147,7 +147,7 @@ def _parse(path: Path, lines: list[str]) -> list[Subtitle]:
     for subtitle in subtitles:
         plain = TAG.sub("", " ".join(line.strip() for line in subtitle.text))
         if "-->" in plain or TAG.search(plain):
-            raise CorpusError(path, subtitle.line, "tags inside of other marks", f"{' '.join(subtitle.text):.60}")
+            raise CorpusError(path, subtitle.line, "nested tags", f"{' '.join(subtitle.text):.60}")
         while subtitle.text and not subtitle.text[-1].strip():
             subtitle.tail.insert(0, subtitle.text.pop())
     if not subtitles:
@@ -156,10 +156,10 @@ def _parse(path: Path, lines: list[str]) -> list[Subtitle]:
 
 
 def _number_before(lines: list[str], index: int, subtitles: list[Subtitle]) -> list[str]:
-    """The line with the number of a subtitle, taken back from the text of the one before.
+    """The line with the number of a subtitle, removed from the text of the subtitle before it.
 
-    It stands behind a blank line. In files without those it is the number after that of the subtitle before; another
-    number is text.
+    It follows a blank line. In files without blank lines it must be the number after that of the subtitle before; any
+    other number is text.
     """
     if index == 0 or not lines[index - 1].strip().isdecimal():
         return []
@@ -174,14 +174,14 @@ def _number_before(lines: list[str], index: int, subtitles: list[Subtitle]) -> l
 
 
 def _is_next(number: str, following: str) -> bool:
-    # Python reads no integers of thousands of digits.
+    # Python refuses integers of thousands of digits.
     return max(len(number), len(following)) < 20 and int(number) + 1 == int(following)
 
 
 def _sentences(all_blocks: Sequence[Block], subtitles: Sequence[Subtitle], language: str | None) -> list[list[_Share]]:
-    """The sentences, in order, each with its shares in one block or several."""
+    """The sentences, in order, each with its shares in one or more blocks."""
     sentences: list[list[_Share]] = []
-    # Where nothing has letters, what has other signs is there to be left as it is.
+    # In files without any letters, blocks without letters are sentences, too.
     has_letters = any(block.has_letters for block in all_blocks)
     previous: int | None = None
     for index, block in enumerate(all_blocks):
@@ -190,15 +190,15 @@ def _sentences(all_blocks: Sequence[Block], subtitles: Sequence[Subtitle], langu
         segments = [] if language is None else segment_text(block.text, language)
         texts = [segment.text for segment in segments if segment.is_sentence] or [block.text]
         is_joined = language is not None and previous == index - 1 and len(sentences[-1]) < MAX_JOINED_SUBTITLES
-        if is_joined and _goes_on(all_blocks[index - 1], block, subtitles):
+        if is_joined and _continues(all_blocks[index - 1], block, subtitles):
             sentences[-1].append(_Share(index, texts.pop(0)))
         sentences += [[_Share(index, text)] for text in texts]
         previous = index
     return sentences
 
 
-def _goes_on(block: Block, following: Block, subtitles: Sequence[Subtitle]) -> bool:
-    """Whether a sentence certainly goes on in the next block: in the next subtitle, soon, and in lower case."""
+def _continues(block: Block, following: Block, subtitles: Sequence[Subtitle]) -> bool:
+    """Whether a sentence certainly continues in the next block: in the next subtitle, soon, and in lower case."""
     pause = subtitles[following.subtitle].start - subtitles[block.subtitle].stop
     is_next = following.subtitle == block.subtitle + 1 and pause <= MAX_PAUSE
     is_open = not following.dash and not ends_sentence(block.text)
@@ -210,9 +210,9 @@ def _clock(seconds: int) -> str:
 
 
 def paired_subtitles(source: SrtFile, target: SrtFile) -> Iterator[ParallelDocument | CorpusError]:
-    """The document of two files with the same subtitles in two languages: same number, times that overlap.
+    """The document of two files with the same subtitles in two languages: equal number, overlapping times.
 
-    Sentences end where they end in both.
+    A sentence ends where both languages end one.
     """
     path = target.path or ""
     if len(source.subtitles) != len(target.subtitles):
@@ -253,7 +253,7 @@ def _texts_of_subtitles(file: SrtFile) -> list[str]:
 
 
 def _ends_of_sentences(file: SrtFile) -> Iterator[int]:
-    """The subtitles with which a sentence ends, as far as punctuation, dashes and pauses tell."""
+    """The subtitles at which a sentence ends, judged by punctuation, dashes and pauses."""
     filled = [block for block in file.blocks if block.text]
     num_joined = 1
     for block, following in pairwise(filled):

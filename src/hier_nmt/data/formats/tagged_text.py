@@ -1,18 +1,18 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The text of an XML element with tags inside, and the same tags around another text: segments of XLIFF and TMX.
+"""The text of an XML element with tags inside, and the same tags around a translation: segments of XLIFF and TMX.
 
-What an element inside of a segment is to the sentence:
+The role of an element inside a segment:
 
-* one that says `translate="no"` (XLIFF 2; ITS 2.0 in its own namespace) or `mtype="protected"` (XLIFF 1.2) is kept with
-  all its content. So is what stands between `<sm translate="no"/>` and its `<em/>`;
-* a code for a line break (`ctype="lb"`, `type="lb"`, `subType="xlf:lb"`, or `<br>` or a newline inside) parts words and
-  sentences;
-* codes for tags that open or close (`bpt`, `ept`, `bx`, `ex`, `sc`, `ec`, `sm`, `em`, `it` by its `pos`, a `ph` with
-  such a tag inside) are pairs, as elements with text inside are;
-* every other code stands for itself: in the place of a word, if no word touches it.
+* with `translate="no"` (XLIFF 2; ITS 2.0 in its own namespace) or `mtype="protected"` (XLIFF 1.2) it is kept with its
+  content. So is everything between `<sm translate="no"/>` and its `<em/>`;
+* a code for a line break (`ctype="lb"`, `type="lb"`, `subType="xlf:lb"`, or `<br>` or a newline inside) separates words
+  and sentences;
+* codes for opening and closing tags (`bpt`, `ept`, `bx`, `ex`, `sc`, `ec`, `sm`, `em`, `it` by its `pos`, a `ph` with
+  such a tag inside) form pairs, and so do elements with text inside;
+* every other code is whole; it acts as a word if no word touches it.
 
-TMX has no way to say that a text is not to be translated; what does not change there is in `<ph>`.
+TMX cannot mark text as untranslatable; such text is in `<ph>` there.
 """
 
 import copy
@@ -25,11 +25,11 @@ from typing import Literal
 from lxml import etree
 
 from ...text.document_layout import TextRun
-from ...text.inline_markup import Mark, with_marks
-from ...text.kept_spans import KeptSpan
+from ...text.inline_markup import Mark, insert_marks
 from ...text.protected_spans import LINE_BREAK, OBJECT
 from ...text.run_builder import RunBuilder
-from ...text.untranslatable import without_spans
+from ...text.untranslatable import extract_marks
+from ...text.untranslatable_spans import UntranslatableSpan
 from .xml_files import Element, local_name, valid_text
 
 _XML_SPACE = "{http://www.w3.org/XML/1998/namespace}space"
@@ -41,15 +41,15 @@ _BREAK_TYPES = {"lb", "xlf:lb", "x-br", "x-html-br", "pb", "xlf:pb"}
 _BREAK = re.compile(r"\s*<br\s*/?>\s*|\r?\n|\\n", re.IGNORECASE)
 _TAG = re.compile(r"\s*<(/?)([A-Za-z][\w:.-]*)[^<>]*?(/?)>\s*")
 _VOID = ("area", "br", "col", "hr", "img", "input", "link", "meta", "wbr")
-_IN_PLACE = re.compile(f"[{OBJECT}{LINE_BREAK}]")
+_OBJECTS = re.compile(f"[{OBJECT}{LINE_BREAK}]")
 
 
 @dataclass(frozen=True)
 class TaggedText:
-    """The text of an element without the tags inside of it, and these tags with their places.
+    """The text of an element without the tags inside it, and these tags with their positions.
 
     Attributes:
-        text: what is translated. What stands in the place of a word is an `OBJECT` in it, a code for a line break is a
+        text: the text to translate. A code that acts as a word is an `OBJECT` in it, a code for a line break is a
             `LINE_BREAK`.
     """
 
@@ -64,7 +64,7 @@ class TaggedText:
 
         Args:
             element: for example a segment.
-            whole: names of elements that stand for themselves: what is in them is no text to translate.
+            whole: names of elements whose content is not text to translate.
         """
         collector = _Collector(whole, _keeps_space(element))
         collector.collect(element)
@@ -72,24 +72,24 @@ class TaggedText:
         return cls(run.text if _keeps_space(element) else run.text.strip(" "), element, run, collector.source)
 
     @property
-    def _in_place(self) -> Iterator[str]:
-        """What stands in place, as it is written."""
+    def _objects(self) -> Iterator[str]:
+        """The objects and line breaks of the text, as the file has them."""
         for at, character in enumerate(self._run.text):
-            if _IN_PLACE.match(character):
+            if _OBJECTS.match(character):
                 yield self._source[self._run.starts[at] : self._run.stops[at]]
 
     @property
     def has_text(self) -> bool:
-        """Whether there is anything beside codes."""
-        return bool(_IN_PLACE.sub("", self.text).strip())
+        """Whether there is anything besides codes."""
+        return bool(_OBJECTS.sub("", self.text).strip())
 
     def fill(self, element: Element, text: str) -> None:
-        """Puts another text into an (empty) element, with all tags of this one.
+        """Sets the text of an (empty) element, with all tags of this one.
 
         Args:
             element: to be filled.
-            text: a translation of `text`. What stands in place there is in the same order here; a text without it gets
-                it where it is as far in.
+            text: a translation of `text`. Its objects and line breaks must have the same order; missing ones are
+                inserted at the proportional position.
         """
         filled = self._element if text == self.text else self._filled(valid_text(text))
         is_cdata = filled.text and _has_cdata(self._element) and "]]>" not in filled.text
@@ -98,28 +98,28 @@ class TaggedText:
 
     def _filled(self, text: str) -> Element:
         """The element with the text."""
-        if _IN_PLACE.findall(text) != _IN_PLACE.findall(self._run.text):
-            text = _with_what_is_in_place(self._run.text, text)
+        if _OBJECTS.findall(text) != _OBJECTS.findall(self._run.text):
+            text = _with_objects_of(self._run.text, text)
         if not _keeps_space(self._element):
             text = f"{self._edge(0)}{text}{self._edge(-1)}"
         written = self._written(text, self._run.marks)
         try:
             return etree.fromstring(written, _PARSER)
         except etree.XMLSyntaxError:
-            # Codes that overlap: each one by itself, in the order they had.
+            # Overlapping codes: each is placed by itself, in the original order.
             apart = [Mark(mark.position, mark.text) for mark in self._run.marks]
             return etree.fromstring(self._written(text, apart), _PARSER)
 
     def _written(self, text: str, marks: Sequence[Mark]) -> str:
         opening, closing = _tags(self._element)
-        in_place = self._in_place
+        objects = self._objects
         escape = _cdata if _has_cdata(self._element) else _escaped
 
         def write(piece: str) -> str:
-            parts = re.split(f"({_IN_PLACE.pattern})", piece)
-            return "".join(next(in_place) if _IN_PLACE.match(part) else escape(part) for part in parts)
+            parts = re.split(f"({_OBJECTS.pattern})", piece)
+            return "".join(next(objects) if _OBJECTS.match(part) else escape(part) for part in parts)
 
-        return f"{opening}{with_marks(self._run.text, marks, text, write)}{closing}"
+        return f"{opening}{insert_marks(self._run.text, marks, text, write)}{closing}"
 
     def _edge(self, at: int) -> str:
         """The space at an end of the content, 0 or -1, unless it is a line break of the file's layout."""
@@ -130,7 +130,7 @@ class TaggedText:
 
 
 class _Collector:
-    """Collects the text and the tags of an element; `source` is its content as it is written."""
+    """Collects the text and the tags of an element; `source` is its content as written in the file."""
 
     def __init__(self, whole: Collection[str], keeps_space: bool) -> None:
         self.whole = whole
@@ -140,7 +140,7 @@ class _Collector:
     def collect(self, element: Element) -> None:
         """Adds the content of an element."""
         self._text(element.text)
-        # Up to this element everything belongs to a marker that says that it is not translated.
+        # Everything up to this element is inside a marker for untranslatable text.
         end: Element | None = None
         kept = ""
         for inner in element:
@@ -179,18 +179,18 @@ class _Collector:
             self.source += text
             self.builder.add(text, len(self.source) - len(text), len(self.source))
 
-    def _mark(self, raw: str, kind: Literal["open", "close", "whole"], is_word: bool = False) -> None:
+    def _mark(self, raw: str, kind: Literal["open", "close", "whole"], acts_as_word: bool = False) -> None:
         self.source += raw
-        self.builder.add_mark(len(self.source) - len(raw), len(self.source), kind, is_word)
+        self.builder.add_mark(len(self.source) - len(raw), len(self.source), kind, acts_as_word)
 
     def run(self) -> TextRun:
-        """What was collected."""
+        """The collected run."""
         self.builder.source = self.source
         return self.builder.run(_escaped)
 
 
 def _role(element: Element, whole: Collection[str]) -> Literal["pair", "open", "close", "break", "word", "other"]:
-    """What an element inside of a segment is to the sentence."""
+    """The role of an element inside a segment."""
     name = local_name(element)
     if not name:
         return "other"
@@ -219,7 +219,7 @@ def _is_protected(element: Element) -> bool:
 
 
 def _end_of_protected(element: Element) -> Element | None:
-    """The `<em/>` behind which translation goes on, if this is a `<sm translate="no"/>`."""
+    """The `<em/>` that ends the untranslatable text, if this is a `<sm translate="no"/>`."""
     if local_name(element) != "sm" or element.get("translate") != "no":
         return None
     ends = (one for one in element.itersiblings() if local_name(one) == "em")
@@ -227,7 +227,7 @@ def _end_of_protected(element: Element) -> Element | None:
 
 
 def _tags(element: Element) -> tuple[str, str]:
-    """The opening and the closing tag of an element, as they are written."""
+    """The opening and the closing tag of an element, as written in the file."""
     bare = element.makeelement(element.tag, dict(element.attrib), nsmap=element.nsmap)
     raw = etree.tostring(bare, encoding="unicode")
     name = re.match(r"<([^\s/>]+)", raw)
@@ -235,15 +235,15 @@ def _tags(element: Element) -> tuple[str, str]:
     return f"{raw[:-2]}>", f"</{name[1]}>"
 
 
-def _with_what_is_in_place(source: str, text: str) -> str:
-    """The text, a translation of `source`, with the objects and line breaks of it."""
-    spans = [KeptSpan(*match.span(), "other") for match in _IN_PLACE.finditer(source)]
-    core, marks = without_spans(source, spans, 0, len(source))
-    return with_marks(core, marks, _IN_PLACE.sub("", text.replace(LINE_BREAK, " ")))
+def _with_objects_of(source: str, text: str) -> str:
+    """The text, a translation of `source`, with the objects and line breaks of `source`."""
+    spans = [UntranslatableSpan(*match.span(), "other") for match in _OBJECTS.finditer(source)]
+    core, marks = extract_marks(source, spans, 0, len(source))
+    return insert_marks(core, marks, _OBJECTS.sub("", text.replace(LINE_BREAK, " ")))
 
 
 def _keeps_space(element: Element) -> bool:
-    """Whether white space counts, and is not the layout of the file."""
+    """Whether white space is significant, and not the layout of the file."""
     keeps = next((one.get(_XML_SPACE) for one in (element, *element.iterancestors()) if one.get(_XML_SPACE)), None)
     return keeps == "preserve"
 
@@ -253,7 +253,7 @@ def _has_cdata(element: Element) -> bool:
 
 
 def _cdata(text: str) -> str:
-    """The text as a CDATA section, in as many parts as it takes."""
+    """The text as a CDATA section, in as many parts as needed."""
     ends = text.replace("]]>", "]]]]><![CDATA[>")
     return f"<![CDATA[{ends}]]>" if text else ""
 

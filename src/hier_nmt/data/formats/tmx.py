@@ -1,9 +1,9 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""TMX 1.4 (Translation Memory eXchange, LISA OSCAR / GALA): `<tu>` with a `<tuv>` for each language.
+"""TMX 1.4 (Translation Memory eXchange, LISA OSCAR / GALA): `<tu>` with one `<tuv>` per language.
 
-TMX has no element for a document. Neighbouring units with the same property of a document or file (`x-document`, and
-others as tools write them) are one; without such a property the whole file is.
+TMX has no element for documents. Consecutive units with the same property for a document or file (`x-document`, and
+others that tools write) form a document; without such a property the whole file is one.
 """
 
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ from .xml_files import (
     xml_bytes,
 )
 
-# Elements that hold codes of the original file instead of text.
+# Elements whose content is code of the original file, not text.
 _CODES = ("bpt", "ept", "ph", "it", "ut")
 _DOCUMENT_PROPERTIES = ("document", "x-document", "x-doc", "x-docid", "file", "x-file", "x-filename", "x-source-file")
 
@@ -55,7 +55,7 @@ class TmxFile(DocumentFile):
             documents.append(UnitDocument(name or (path.name if path else "memory"), (paragraph,)))
         if path is not None and not documents:
             found = sorted({_language(variant) or "?" for variant in descendants(tree.getroot(), "tuv")})
-            detail = f"there is no unit in {source_language!r}; languages: {', '.join(found) or 'none'}"
+            detail = f"no unit in {source_language!r}; languages: {', '.join(found) or 'none'}"
             raise CorpusError(path, None, "empty corpus", detail)
         super().__init__(path, documents)
 
@@ -136,7 +136,7 @@ class TmxFile(DocumentFile):
 
 
 def _text(segment: Element) -> str:
-    """The text of a segment; nothing if there are only codes."""
+    """The text of a segment; empty if there are only codes."""
     tagged = TaggedText.of(segment, _CODES)
     return tagged.text if tagged.has_text else ""
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Formats that are known and not read. As plain text their markup would be translated, so they are refused by name."""
+"""Known formats that are not supported. They are refused, since as plain text their markup would be translated."""
 
 import re
 from pathlib import Path
@@ -20,7 +20,7 @@ _NAMES = {
     "a table with commas": "csv",
     "a book": "epub mobi azw3 fb2",
     "PDF or PostScript": "pdf ps eps",
-    "a page with a program in it": "php asp aspx jsp erb ejs vue svelte hbs liquid twig jinja j2",
+    "a page with program code": "php asp aspx jsp erb ejs vue svelte hbs liquid twig jinja j2",
     "text with markup of its own": "rst adoc asciidoc org textile wiki mediawiki pod texi man typ dita mdx rmd ipynb",
     "a translation tool's package": "ttx sdlppx mqxlz xlz txml txlf idml",
     "an archive": "zip tar 7z xz bz2 rar zst tgz",
@@ -28,7 +28,7 @@ _NAMES = {
     "a picture or sound": "png jpg jpeg gif webp bmp tif tiff mp3 mp4 wav ogg mkv",
 }
 _BY_ENDING = {ending: name for name, endings in _NAMES.items() for ending in endings.split()}
-# What files begin with whose name does not tell.
+# First bytes of formats that the file's ending may not show.
 _BY_START = {
     b"WEBVTT": "WebVTT subtitles",
     b"[Script Info]": "Advanced SubStation subtitles",
@@ -39,34 +39,34 @@ _BY_START = {
     b"\\documentclass": "TeX",
     b"msgid ": "a gettext catalogue",
 }
-# Markdown is plain text to whoever does not ask for more.
+# Markdown counts as plain text, unless the user asks for its format.
 _PLAIN_ENDINGS = ("txt", "text", "asc", "raw", "tok", "src", "ref", "hyp", "trg", "log", "lines", "md")
-# An ending of two letters that nothing else has, "corpus.en", is the code of a language; or "corpus.en-fr".
+# An unknown ending of two letters is a language code, "corpus.en"; also "corpus.en-fr".
 _LANGUAGE_ENDING = re.compile(r"[a-z]{2}([-_][a-z]{2,4})?")
-# "Chapter 1. The beginning" and "notes.2024" have none.
+# "Chapter 1. The beginning" and "notes.2024" have no ending.
 _ENDING = re.compile(r"[a-z][a-z0-9_+-]{0,11}")
 
 
 def check_is_plain_text(path: Path, ending: str, start: bytes) -> None:
-    """Raises CorpusError unless a file may be taken for plain text.
+    """Raises CorpusError unless a file may be plain text.
 
     Args:
         path: the file, for the error.
         ending: of its name, without the dot, in lower case.
-        start: what it begins with.
+        start: its first bytes.
     """
     if ending in _BY_ENDING:
         raise _refusal(path, f"{_BY_ENDING[ending]} (.{ending})")
     for mark, name in _BY_START.items():
         if start.startswith(mark):
-            raise _refusal(path, f"{name}, as it begins with {mark.decode('latin-1')!r}")
+            raise _refusal(path, f"{name}, since it starts with {mark.decode('latin-1')!r}")
     if re.match(rb"(?i)<!doctype html|<html[\s>]", start):
-        raise CorpusError(path, None, "a page without the name of one", "it is HTML: give --format html")
+        raise CorpusError(path, None, "a page without its file ending", "it is HTML: give --format html")
     is_known = ending in _PLAIN_ENDINGS or _LANGUAGE_ENDING.fullmatch(ending)
     if _ENDING.fullmatch(ending) and not is_known:
-        raise _refusal(path, f"nothing is known about .{ending}")
+        raise _refusal(path, f".{ending} is unknown")
 
 
 def _refusal(path: Path, what: str) -> CorpusError:
-    detail = f"{what}; convert it, or give --format text if it is plain text, of which every line is translated"
-    return CorpusError(path, None, "a format that is not read", detail)
+    detail = f"{what}; convert it, or give --format text if it is plain text; every line is then translated"
+    return CorpusError(path, None, "unsupported format", detail)

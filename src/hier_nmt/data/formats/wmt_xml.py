@@ -1,7 +1,7 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The XML of the WMT shared tasks since 2021: `<doc>` with a `<src>`, and any number of `<ref>` by translators and of
-`<hyp>` by systems, each as `<p>` of `<seg>`."""
+"""The XML of the WMT shared tasks since 2021: `<doc>` with a `<src>`, and any number of `<ref>` by translators and
+`<hyp>` by systems, each of them `<p>` of `<seg>`."""
 
 import copy
 from collections.abc import Sequence
@@ -34,7 +34,7 @@ SYSTEM = "hier_nmt"
 
 
 class WmtXmlFile(DocumentFile):
-    """A test set; the translation of a unit is that of one reference, by `reference` or else the first."""
+    """A test set; the translation of a unit is that of the reference `reference`, by default the first."""
 
     def __init__(self, path: Path | None, tree: Any, target_language: str, reference: str | None = None) -> None:
         self._tree = tree
@@ -84,7 +84,7 @@ class WmtXmlFile(DocumentFile):
         return cls(None, etree.ElementTree(root), target_language)
 
     def translated(self, translations: Translations) -> bytes:
-        """The file with a `<hyp>` of our own in each document; the references stay."""
+        """The file with our `<hyp>` in each document; the references are kept."""
         for element, texts in zip(self._elements, translations, strict=True):
             for earlier in [one for one in children(element, "hyp") if one.get("system") == SYSTEM]:
                 element.remove(earlier)
@@ -92,7 +92,7 @@ class WmtXmlFile(DocumentFile):
         return xml_bytes(self._tree, self.original)
 
     def with_reference(self, translations: Translations, translator: str = "A") -> bytes:
-        """The file with a further `<ref>` in each document."""
+        """The file with an additional `<ref>` in each document."""
         for element, texts in zip(self._elements, translations, strict=True):
             self._add(element, texts, "ref", "translator", translator)
         return xml_bytes(self._tree, self.original)
@@ -110,13 +110,13 @@ class WmtXmlFile(DocumentFile):
 
 
 def references(path: str | Path) -> list[str]:
-    """The names of the translators of a file, in order."""
+    """The names of a file's translators, in order."""
     found = descendants(parse_xml(path).getroot(), "ref")
     return list(dict.fromkeys(_name(reference) for reference in found))
 
 
 def _reference(path: Path | None, document: Element, target_language: str, wanted: str | None) -> dict[str, str]:
-    """Segment id -> text of the wanted reference of a document, which is empty if it has none at all."""
+    """Segment id -> text of the wanted reference of a document; empty if it has no reference at all."""
     known = [
         one for one in children(document, "ref") if same_language(one.get("lang", target_language), target_language)
     ]

@@ -1,25 +1,25 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What XLIFF and TMX say about the work on a translation: which segments still need one, and who made those there are.
+"""Workflow states of XLIFF and TMX: which segments still need a translation, and who made the existing ones.
 
-A translation with any text is somebody's work and stays, with one exception: a copy of the source in a state that says
-that nobody has worked on it. What a machine writes is marked as such, and whatever claims a person for it is taken out.
+A translation with any text is kept, with one exception: a copy of the source in a state that means that nobody has
+translated it. Machine translations are marked as such, and attributes that name a person as their author are removed.
 """
 
 from dataclasses import dataclass
 
 from .xml_files import Element, child, descendants
 
-# XLIFF 1.2 (OASIS 2008), values of "state" that say that the text needs translation ("needs-adaptation" is about what
-# is no text); its values for text that a machine suggests and somebody has to look through.
+# XLIFF 1.2 (OASIS 2008): values of "state" that ask for a translation ("needs-adaptation" is about other content than
+# text), and values for machine suggestions that a person must review.
 _UNTRANSLATED_1 = ("new", "needs-translation", "needs-l10n")
 _MACHINE_1 = {"state": "needs-review-translation", "state-qualifier": "mt-suggestion"}
-# XLIFF 2 (OASIS 2014, 2018) has "initial", "translated", "reviewed" and "final", where nothing means "initial". It has
-# no state for a machine's translation, so a "subState" says it: a prefix of our own, a colon and a value, which the
-# standard allows beside any state that is written out.
+# XLIFF 2 (OASIS 2014, 2018) has "initial" (the default), "translated", "reviewed" and "final". It has no state for
+# machine translation, so a "subState" marks it: our own prefix, a colon and a value, which the standard allows beside
+# any explicit state.
 _UNTRANSLATED_2 = (None, "initial")
 _MACHINE_2 = {"state": "translated", "subState": "hier_nmt:mt-suggestion"}
-# TMX 1.4b, where the id of a user is any text; "MT!" on the target's <tuv> is how Okapi signs a machine's translation.
+# TMX 1.4b, where the id of a user is any text; "MT!" on the target's <tuv> is how Okapi marks machine translation.
 _MACHINE_TMX = {"creationtool": "hier_nmt", "creationid": "MT!"}
 _PERSON_TMX = ("creationdate", "creationtoolversion", "changedate", "changeid", "lastusagedate", "usagecount")
 
@@ -32,29 +32,29 @@ class UnitState:
 
     Attributes:
         unit: its `<trans-unit>`, which has the approval; the `<target>` in it has the state.
-        segment: the "mid" of its `<mrk>`, by which Trados knows it; None if the unit is one segment.
+        segment: the "mid" of its `<mrk>`, by which Trados identifies it; None if the unit is one segment.
     """
 
     unit: Element
     segment: str | None = None
 
     def is_translated(self, source: str, target: str | None) -> bool:
-        """Whether there is a translation that stays, `target` being the text of the one in the file."""
+        """Whether the file has a translation that must be kept; `target` is its text."""
         if not target or self.unit.get("approved") == "yes":
             return bool(target)
         return target != source or not self._needs_translation()
 
     def is_locked(self) -> bool:
-        """Whether a tool says that the segment is not to be changed."""
+        """Whether a tool has locked the segment against changes."""
         values = [self.unit.get(f"{_MEMOQ}locked"), self.unit.get(f"{_PHRASE}locked")]
         values += [definition.get("locked") for definition in self._definitions()]
         return any((value or "").lower() in ("locked", "true") for value in values)
 
     def set_machine_translated(self) -> None:
-        """Says that a machine has written the translation."""
+        """Marks the translation as machine-translated."""
         target: Element = child(self.unit, "target")
         target.attrib.update(_MACHINE_1)
-        # The phase names the person or tool that worked on it.
+        # The phase names the person or tool that edited it.
         target.attrib.pop("phase-name", None)
         self.unit.attrib.pop("approved", None)
         self._set_if_there(f"{_MEMOQ}status", "MachineTranslated")
@@ -73,7 +73,7 @@ class UnitState:
         return is_new or (bool(definitions) and all(one.get("conf") is None for one in definitions))
 
     def _definitions(self) -> list[Element]:
-        """What Trados says of the segment, or of all of a unit that is taken as one."""
+        """What Trados records about the segment, or about a unit that is one segment."""
         found = [one for one in descendants(self.unit, "seg") if one.tag == f"{_TRADOS}seg"]
         return [one for one in found if self.segment in (None, one.get("id"))]
 
@@ -89,20 +89,20 @@ class SegmentState:
     segment: Element
 
     def is_translated(self, source: str, target: str | None) -> bool:
-        """Whether there is a translation that stays, `target` being the text of the one in the file."""
+        """Whether the file has a translation that must be kept; `target` is its text."""
         return bool(target) and (target != source or self.segment.get("state") not in _UNTRANSLATED_2)
 
     def is_locked(self) -> bool:
-        """Never: XLIFF 2 says so by "translate"."""
+        """Always False: XLIFF 2 locks segments by "translate" instead."""
         return False
 
     def set_machine_translated(self) -> None:
-        """Says that a machine has written the translation."""
+        """Marks the translation as machine-translated."""
         self.segment.attrib.update(_MACHINE_2)
 
 
 def set_machine_translated_variant(variant: Element) -> None:
-    """Says that a machine has written the segment of a `<tuv>`, and no longer who wrote the one before."""
+    """Marks the segment of a `<tuv>` as machine-translated, and removes the author of the previous one."""
     for name in _PERSON_TMX:
         variant.attrib.pop(name, None)
     variant.attrib.update(_MACHINE_TMX)

@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Plain text whose paragraphs were broken into lines of some width, as in mail and in many old text files."""
+"""Plain text whose paragraphs are wrapped at some width, as in mail and in many old text files."""
 
 import re
 import textwrap
@@ -13,14 +13,14 @@ from ..documents import ParallelDocument
 from ..text_files import decode_text
 from .document_file import DocumentFile, Translations, Unit, UnitDocument
 
-# What stands before the text of a line: white space, and the marks of quoted mail.
+# Text before that of a line: white space, and the marks of quoted mail.
 _MARGIN = re.compile(r"[ \t]*(?:>[ \t]?)*[ \t]*")
 _LIST_MARK = re.compile(r"(?:[-*+•]|\(?(?:\d{1,3}|[A-Za-z])[.)])[ \t]+")
 
 
 @dataclass(frozen=True)
 class _Block:
-    """Lines [start, stop) that are one text, what stands before it, and what stands before its further lines."""
+    """Lines [start, stop) that form one text, the margin of its first line, and that of further lines."""
 
     start: int
     stop: int
@@ -30,10 +30,11 @@ class _Block:
 
 
 class WrappedTextFile(DocumentFile):
-    """A text whose lines are joined to paragraphs for translation, and broken again at the width of the longest line.
+    """A text whose lines are joined into paragraphs for translation, and wrapped again at the width of the longest
+    line.
 
     A paragraph ends at a blank line, before the mark of a list item, and where the margin changes after its second
-    line. A word that was divided at the end of a line stays divided.
+    line. A word that was hyphenated at the end of a line stays hyphenated.
     """
 
     def __init__(self, path: Path | None, text: str) -> None:
@@ -55,9 +56,9 @@ class WrappedTextFile(DocumentFile):
     def new(
         cls, documents: Sequence[ParallelDocument], source_language: str, target_language: str
     ) -> "WrappedTextFile":
-        """One document, each paragraph on a line."""
+        """One document, one line per paragraph."""
         if len(documents) != 1:
-            raise ValueError(f"a text file holds one document, got {len(documents)}")
+            raise ValueError(f"a text file has one document, got {len(documents)}")
         return cls(None, "\n".join(f"{' '.join(sentences)}\n" for sentences in documents[0].source_paragraphs))
 
     def translated(self, translations: Translations) -> bytes:
@@ -82,15 +83,15 @@ class WrappedTextFile(DocumentFile):
 def _blocks(lines: Sequence[str]) -> Iterator[_Block]:
     start = 0
     for stop in range(1, len(lines) + 1):
-        if stop == len(lines) or _begins_anew(lines, start, stop):
+        if stop == len(lines) or _starts_paragraph(lines, start, stop):
             block = _block(lines, start, stop)
             if block.text:
                 yield block
             start = stop
 
 
-def _begins_anew(lines: Sequence[str], start: int, index: int) -> bool:
-    """Whether the line at `index` begins another paragraph than that of the lines from `start` on."""
+def _starts_paragraph(lines: Sequence[str], start: int, index: int) -> bool:
+    """Whether the line at `index` starts a new paragraph after the lines from `start` on."""
     margin, text = _parts(lines[index])
     before, text_before = _parts(lines[index - 1])
     if not text or not text_before or _LIST_MARK.match(text) or margin.count(">") != before.count(">"):

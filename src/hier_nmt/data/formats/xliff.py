@@ -1,7 +1,7 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""XLIFF 1.2 and 2 (OASIS): each `<file>` is a document, each `<trans-unit>` or `<unit>` a paragraph, and the segments
-in it are what is translated. What is marked `translate="no"` is left alone."""
+"""XLIFF 1.2 and 2 (OASIS): each `<file>` is a document, each `<trans-unit>` or `<unit>` a paragraph, and each segment
+in it a unit to translate. Content marked `translate="no"` is not changed."""
 
 import copy
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -32,14 +32,14 @@ from .xml_files import (
     xml_bytes,
 )
 
-# Elements that hold codes of the original file, or nothing, instead of text; of both versions.
+# Elements, of both versions, whose content is code of the original file, or empty.
 _CODES = ("bpt", "ept", "ph", "it", "x", "bx", "ex", "sc", "ec", "sm", "em", "cp")
 _NAMESPACE_1 = "urn:oasis:names:tc:xliff:document:1.2"
 
 
 @dataclass(frozen=True)
-class _Place:
-    """A segment: its source element, that of its translation if there is one, what makes one, and its state."""
+class _Slot:
+    """A segment: its source element, its target element if there is one, a function that creates one, and its state."""
 
     source: Element
     target: Element | None
@@ -64,19 +64,19 @@ class XliffFile(DocumentFile):
         self._target_language = target_language
         root = tree.getroot()
         self._is_old = (root.get("version") or "").startswith("1")
-        unit_name, find_places = ("trans-unit", _old_places) if self._is_old else ("unit", _new_places)
-        self._places: list[list[_Place]] = []
+        unit_name, find_slots = ("trans-unit", _old_slots) if self._is_old else ("unit", _new_slots)
+        self._slots: list[list[_Slot]] = []
         documents = []
         for number, file in enumerate(children(root, "file"), start=1):
             paragraphs = []
             for unit in descendants(file, unit_name):
-                places = [place for place in find_places(unit) if _is_wanted(place) and _text(place.source)]
-                if places:
-                    paragraphs.append(places)
+                slots = [slot for slot in find_slots(unit) if _is_wanted(slot) and _text(slot.source)]
+                if slots:
+                    paragraphs.append(slots)
             if paragraphs:
-                self._places.append([place for places in paragraphs for place in places])
+                self._slots.append([slot for slots in paragraphs for slot in slots])
                 name = file.get("original") or file.get("id") or f"file {number}"
-                units = tuple(tuple(place.unit() for place in places) for places in paragraphs)
+                units = tuple(tuple(slot.unit() for slot in slots) for slots in paragraphs)
                 documents.append(UnitDocument(name, units))
         super().__init__(path, documents)
 
@@ -90,13 +90,15 @@ class XliffFile(DocumentFile):
         version = root.get("version") or ""
         if version.split(".")[0] not in ("1", "2"):
             raise CorpusError(path, line_of(root), "unknown version of XLIFF", f"{version!r}; known are 1.x and 2.x")
-        places = [root] if version.startswith("2") else list(children(root, "file"))
+        elements = [root] if version.startswith("2") else list(children(root, "file"))
         attributes = ("srcLang", "trgLang") if version.startswith("2") else ("source-language", "target-language")
-        for place in places:
+        for element in elements:
             for attribute, wanted in zip(attributes, (source_language, target_language), strict=True):
-                found = place.get(attribute)
+                found = element.get(attribute)
                 if found is not None and not same_language(found, wanted):
-                    raise CorpusError(path, line_of(place), "other language", f"{attribute}={found!r}, not {wanted!r}")
+                    raise CorpusError(
+                        path, line_of(element), "other language", f"{attribute}={found!r}, not {wanted!r}"
+                    )
         file = cls(Path(path), tree, target_language)
         file.original = content
         return file
@@ -122,12 +124,12 @@ class XliffFile(DocumentFile):
         return cls(None, etree.ElementTree(root), target_language)
 
     def translated(self, translations: Translations) -> bytes:
-        for document, places, texts in zip(self.documents, self._places, translations, strict=True):
-            for unit, place, text in zip(document.units, places, texts, strict=True):
+        for document, slots, texts in zip(self.documents, self._slots, translations, strict=True):
+            for unit, slot, text in zip(document.units, slots, texts, strict=True):
                 if text != unit.target or not unit.is_translated:
-                    place.write(text)
+                    slot.write(text)
                     if self.path is not None:
-                        place.state.set_machine_translated()
+                        slot.state.set_machine_translated()
         root = self._tree.getroot()
         if not self._is_old:
             root.set("trgLang", root.get("trgLang") or self._target_language)
@@ -137,15 +139,15 @@ class XliffFile(DocumentFile):
 
 
 def _text(element: Element) -> str:
-    """The text of a segment; nothing if there are only codes."""
+    """The text of a segment; empty if there are only codes."""
     tagged = TaggedText.of(element, _CODES)
     return tagged.text if tagged.has_text else ""
 
 
-def _is_wanted(place: _Place) -> bool:
-    if place.state.is_locked():
+def _is_wanted(slot: _Slot) -> bool:
+    if slot.state.is_locked():
         return False
-    marks = (one.get("translate") for one in (place.source, *place.source.iterancestors()))
+    marks = (one.get("translate") for one in (slot.source, *slot.source.iterancestors()))
     return next((mark for mark in marks if mark is not None), "yes") != "no"
 
 
@@ -154,7 +156,7 @@ def _old(name: str) -> str:
 
 
 def _beside(element: Element, name: str) -> Element:
-    """A new element, in the namespace of `element` and behind it."""
+    """A new element after `element`, in its namespace."""
     namespace = etree.QName(element).namespace
     added = element.makeelement(name if namespace is None else f"{{{namespace}}}{name}")
     added.tail = element.tail
@@ -163,26 +165,26 @@ def _beside(element: Element, name: str) -> Element:
     return added
 
 
-def _old_places(unit: Element) -> Iterator[_Place]:
-    """The segments of a `<trans-unit>` of XLIFF 1: what `<seg-source>` marks, or the whole source."""
+def _old_slots(unit: Element) -> Iterator[_Slot]:
+    """The segments of a `<trans-unit>` of XLIFF 1: those that `<seg-source>` marks, or the whole source."""
     source, target = child(unit, "source"), child(unit, "target")
     if source is None:
         return
     segmented = child(unit, "seg-source")
     marks = [] if segmented is None else list(_segment_marks(segmented))
     known = {} if target is None else {mark.get("mid"): mark for mark in _segment_marks(target)}
-    whole = _Place(source, target, partial(_new_old_target, unit, source), UnitState(unit))
-    # Somebody may have translated the unit as a whole.
-    if not _are_told_apart(marks) or (not known and whole.unit().is_translated):
+    whole = _Slot(source, target, partial(_new_old_target, unit, source), UnitState(unit))
+    # The unit may have been translated as a whole.
+    if not _are_distinguishable(marks) or (not known and whole.unit().is_translated):
         yield whole
         return
     for mark in marks:
         name = mark.get("mid")
-        yield _Place(mark, known.get(name), partial(_target_mark, unit, segmented, mark), UnitState(unit, name))
+        yield _Slot(mark, known.get(name), partial(_target_mark, unit, segmented, mark), UnitState(unit, name))
 
 
-def _are_told_apart(marks: Sequence[Element]) -> bool:
-    """Whether there are marks of segments, each with a name of its own and none inside of another."""
+def _are_distinguishable(marks: Sequence[Element]) -> bool:
+    """Whether there are marks of segments, with unique names and none inside another."""
     names = {mark.get("mid") for mark in marks}
     is_nested = any(parent in marks for mark in marks for parent in mark.iterancestors())
     return bool(marks) and len(names) == len(marks) and None not in names and not is_nested
@@ -192,13 +194,13 @@ def _segment_marks(element: Element) -> Iterable[Element]:
     return (mark for mark in descendants(element, "mrk") if mark.get("mtype") == "seg")
 
 
-def _new_old_target(unit: Element, behind: Element) -> Element:
+def _new_old_target(unit: Element, after: Element) -> Element:
     segmented = child(unit, "seg-source")
-    return _beside(behind if segmented is None else segmented, "target")
+    return _beside(after if segmented is None else segmented, "target")
 
 
 def _target_mark(unit: Element, segmented: Element, mark: Element) -> Element:
-    """The place of a segment in the `<target>`, which gets the layout of the `<seg-source>` if it has no segments."""
+    """The mark of a segment in the `<target>`, which gets the layout of the `<seg-source>` if it has no segments."""
     target = child(unit, "target")
     if target is None:
         target = _new_old_target(unit, segmented)
@@ -212,9 +214,9 @@ def _target_mark(unit: Element, segmented: Element, mark: Element) -> Element:
     return etree.SubElement(target, mark.tag, dict(mark.attrib)) if found is None else found
 
 
-def _new_places(unit: Element) -> Iterator[_Place]:
+def _new_slots(unit: Element) -> Iterator[_Slot]:
     """The segments of a `<unit>` of XLIFF 2."""
     for segment in children(unit, "segment"):
         source = child(segment, "source")
         if source is not None:
-            yield _Place(source, child(segment, "target"), partial(_beside, source, "target"), SegmentState(segment))
+            yield _Slot(source, child(segment, "target"), partial(_beside, source, "target"), SegmentState(segment))

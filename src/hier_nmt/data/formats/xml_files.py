@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""XML files, read without following anything they point to."""
+"""XML files, parsed without resolving any reference to outside of them."""
 
 import re
 from collections.abc import Collection, Iterator
@@ -22,11 +22,11 @@ _DECLARED_ENCODING = re.compile(r"(\A\s*<\?xml\s[^>]*?encoding\s*=\s*[\"'])([^\"
 
 
 def parse_xml(path: str | Path) -> Any:
-    """The element tree of a file. Entities are not expanded, external files and the network not touched.
+    """The element tree of a file. Entities are not expanded; external files and the network are not accessed.
 
     Raises:
-        CorpusError: the file is empty, not well-formed, not in the encoding it declares, or declares entities or uses
-            those of a DTD.
+        CorpusError: the file is empty, not well-formed, in another encoding than it declares, or declares entities or
+            uses those of a DTD.
     """
     return parse_xml_content(read_bytes(path), path)
 
@@ -44,7 +44,7 @@ def parse_xml_content(content: bytes, path: str | Path) -> Any:
         raise CorpusError(
             path, None, "entity declarations", f"{', '.join(map(repr, names[:3]))}: they are not expanded"
         )
-    # A file that names a DTD may use its entities; they would come out as nothing.
+    # A file with a DTD may use the entities of that DTD, which would be dropped silently.
     used = next(tree.iter(etree.Entity), None)
     if used is not None:
         raise CorpusError(path, line_of(used), "entity of a DTD", f"&{used.name}; is not expanded: write the character")
@@ -52,22 +52,22 @@ def parse_xml_content(content: bytes, path: str | Path) -> Any:
 
 
 def xml_bytes(tree: Any, original: bytes = b"") -> bytes:
-    """The file that a tree stands for, in UTF-8.
+    """The serialised tree, in UTF-8.
 
     Args:
         tree: an element tree.
-        original: the content of the file that was read: its byte order mark, what stands before the root (but for
-            another encoding in the declaration), its ends of lines and its end are kept.
+        original: the content that was read: its byte order mark, everything before the root (except another encoding in
+            the declaration), its line ends and its end are kept.
     """
     if not original:
         return etree.tostring(tree, xml_declaration=True, encoding="UTF-8") + b"\n"
     text = original.decode(tree.docinfo.encoding or "utf-8", "replace").lstrip("\ufeff")
     newline = _newline(text)
-    # The parser reads every end of a line as a newline.
+    # The parser reads every line end as a newline.
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     before_root = _PROLOG.match(text)
     if before_root is None:
-        # A DTD that is written in another way than any that is known.
+        # A DTD in an unknown notation.
         return xml_bytes(tree)
     root = tree.getroot()
     written = [etree.tostring(one, encoding="UTF-8", with_tail=False) for one in [root, *root.itersiblings()]]
@@ -77,34 +77,34 @@ def xml_bytes(tree: Any, original: bytes = b"") -> bytes:
 
 
 def _utf_8(encoding: re.Match[str]) -> str:
-    """The declaration of an encoding, as it was if it says UTF-8 in any spelling."""
+    """The declaration of an encoding, unchanged if it is UTF-8 in any spelling."""
     return encoding[0] if encoding[2].lower().replace("_", "-") in ("utf-8", "utf8") else f"{encoding[1]}UTF-8"
 
 
 def _newline(text: str) -> str:
-    """How most lines of a text end."""
+    """The most frequent line end of a text."""
     counts = {"\r\n": text.count("\r\n"), "\n": text.count("\n") - text.count("\r\n"), "\r": text.count("\r")}
     counts["\r"] -= counts["\r\n"]
     return max(counts, key=lambda newline: counts[newline]) if any(counts.values()) else "\n"
 
 
 def local_name(element: Element) -> str:
-    """The tag without its namespace; nothing for a comment or processing instruction."""
+    """The tag without its namespace; empty for a comment or processing instruction."""
     return etree.QName(element).localname if isinstance(element.tag, str) else ""
 
 
 def children(element: Element, *names: str) -> Iterator[Element]:
-    """The child elements of these names, whatever their namespace."""
+    """The child elements with these names, in any namespace."""
     return (child for child in element if local_name(child) in names)
 
 
 def child(element: Element, name: str) -> Element | None:
-    """The first child element of the name."""
+    """The first child element with that name."""
     return next(children(element, name), None)
 
 
 def descendants(element: Element, *names: str) -> Iterator[Element]:
-    """The elements of these names anywhere below, in order."""
+    """The descendants with these names, in order."""
     return (one for one in element.iter() if local_name(one) in names)
 
 
@@ -114,7 +114,7 @@ def line_of(element: Element) -> int | None:
 
 
 def same_language(code: str | None, wanted: str) -> bool:
-    """Whether a code stands for the wanted language: "en-US" and "EN" do for "en", "en-US" does not for "en-GB"."""
+    """Whether a code matches the wanted language: "en-US" and "EN" match "en", but "en-US" does not match "en-GB"."""
     if code is None:
         return False
     found, asked = code.lower().replace("_", "-").split("-"), wanted.lower().replace("_", "-").split("-")
@@ -122,7 +122,7 @@ def same_language(code: str | None, wanted: str) -> bool:
 
 
 def indent(element: Element, leaves: Collection[str], level: int = 0) -> None:
-    """Puts each element below this one on a line of its own, but leaves alone what is inside of those named."""
+    """Puts each descendant on a line of its own, except inside elements with the given names."""
     if local_name(element) in leaves or not len(element):
         return
     element.text = "\n" + "  " * (level + 1)
@@ -140,12 +140,12 @@ def append_aligned(parent: Element, added: Element) -> None:
 
 
 def valid_text(text: str) -> str:
-    """The text without characters that XML cannot hold (control characters, lone surrogates)."""
+    """The text without characters that XML does not allow (control characters, lone surrogates)."""
     return re.sub("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "", text)
 
 
 def clear(element: Element) -> None:
-    """Takes out everything in an element but its attributes and what follows it."""
+    """Removes everything from an element except its attributes and the text after it."""
     for inner in list(element):
         element.remove(inner)
     element.text = None

@@ -1,3 +1,3 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Metrics for `evaluate.load`, each a file that is loaded by its path; see `discourse_metrics.metric_path`."""
+"""Metrics for `evaluate.load`, each in a file that is loaded by path; see `discourse_metrics.metric_path`."""

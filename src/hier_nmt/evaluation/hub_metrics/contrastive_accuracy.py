@@ -9,11 +9,11 @@ import evaluate
 
 from hier_nmt.evaluation.intervals import wilson_interval
 
-DESCRIPTION = """How often the right one of several translations has the highest score. A tie with a wrong one is an
-error, and counted."""
+DESCRIPTION = """How often the right one of several translations has the highest score. A tie with a wrong one counts as
+an error."""
 INPUTS = """
 Args:
-    predictions: for each example the scores of its translations, higher is better.
+    predictions: for each example the scores of its translations; higher is better.
     references: for each example the index of the right one.
 Returns:
     accuracy, low, high (0 to 100; 95 % Wilson interval), chance, num_ties, num_examples, signature.
@@ -34,7 +34,7 @@ class ContrastiveAccuracy(evaluate.Metric):
         for index, (scores, correct) in enumerate(zip(predictions, references, strict=True)):
             if not 0 <= correct < len(scores) or len(scores) < 2:
                 raise ValueError(f"example {index}: {len(scores)} scores, but reference {correct}")
-            best_wrong = max(score for place, score in enumerate(scores) if place != correct)
+            best_wrong = max(score for index, score in enumerate(scores) if index != correct)
             num_right += scores[correct] > best_wrong
             num_ties += scores[correct] == best_wrong
         low, high = wilson_interval(num_right, len(predictions))

@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""BLEU of documents, each one segment, for `evaluate.load`."""
+"""BLEU over whole documents, for `evaluate.load`."""
 
 from typing import Any
 

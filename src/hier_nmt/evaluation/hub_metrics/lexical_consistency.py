@@ -13,7 +13,7 @@ import evaluate
 from hier_nmt.evaluation.discourse_metrics import lexical_consistency
 
 DESCRIPTION = """Lexical translation consistency ratio (Lyu et al. 2021): the share of the pairs of sentences of a
-document with the same source term that have the same translation of it. Which translations are told apart is given."""
+document with the same source term that have the same translation of it. The translations of each term are given."""
 INPUTS = """
 Args:
     predictions: translated documents, each a list of sentences.

@@ -9,13 +9,13 @@ import evaluate
 
 from hier_nmt.evaluation.discourse_metrics import repetition_rate
 
-DESCRIPTION = """Share of n-grams that stood in the same sentence before (seq-rep-n of Welleck et al. 2020, summed over
-the corpus): a sign of decoding that runs in circles. Given for the references too, for comparison."""
+DESCRIPTION = """Share of n-grams that already occurred in the same sentence (seq-rep-n of Welleck et al. 2020, summed
+over the corpus): a sign of a repetition loop in decoding. The share in the references is given for comparison."""
 INPUTS = """
 Args:
     predictions: sentences.
     references: sentences of the reference, for comparison.
-    n: words of an n-gram.
+    n: length of the n-grams in words.
 Returns:
     repetition_rate and reference_repetition_rate (0 to 100), signature.
 """

@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What a file says about itself, and how it is written, is true of its translation too."""
+"""Declarations and encoding of a file are correct in its translation, too."""
 
 import pytest
 from lxml import etree
@@ -79,7 +79,7 @@ def test_the_same_texts_give_the_same_bytes(tmp_path, name) -> None:
     found = read_document_file(tmp_path / "a", "en", "fr", name)
     same = found.translated([[unit.source for unit in item.units] for item in found.documents])
     if name in ("id-column", "json-lines"):
-        # The translation stands beside the source.
+        # The translation is beside the source.
         content = content.replace(b"Yes.", b"Yes.\tYes.").replace(b"No.\t", b"No.\tNo.")
         content = content.replace(b'["Yes.\tYes."]', b'["Yes."], "fr": ["Yes."]').replace(
             b'["No."]', b'["No."], "fr": ["No."]'
@@ -106,7 +106,7 @@ def test_translations_are_marked_with_their_language(tmp_path, content, name, sa
     assert said in translated(tmp_path, content.encode(), name)
 
 
-def test_a_dtd_that_cannot_be_followed_is_written_anew_at_once(tmp_path) -> None:
+def test_a_dtd_that_cannot_be_resolved_is_rewritten(tmp_path) -> None:
     comments = "<!-- a -->" * 200
     content = f"{comments}<!DOCTYPE text [<!ATTLIST s x CDATA ']>'>{comments}]>\n<text><s id='1'>Yes.</s></text>"
     result = translated(tmp_path, content.encode(), "opus-xml")

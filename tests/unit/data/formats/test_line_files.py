@@ -51,7 +51,7 @@ def test_heads_count_from_0_or_1(tmp_path, heads, name) -> None:
         (None, r"no .heads file: there is no a.en.heads or a.heads beside it"),
         ("0\nx\n", r"a.heads:2: not a line number: 'x'"),
         ("0\n" + "9" * 5000, r"a.heads:2: not a line number: '9+\.\.\.$"),
-        ("0\n2\n2\n", r"a.heads:3: line numbers that do not grow: 2 after 2"),
+        ("0\n2\n2\n", r"a.heads:3: line numbers not in increasing order: 2 after 2"),
         ("2\n", r"a.heads:1: no head for the first line: 0 or 1; it starts with 2"),
         ("0\n3\n", r"a.heads:2: a line number past the end: a.en has 3 lines"),
         ("", r"a.heads: empty file"),

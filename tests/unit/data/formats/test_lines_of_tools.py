@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Files as other programs write them (tests/files, after their documentation): what is no language comes back whole."""
+"""Files as other programs write them (tests/files, after their documentation): untranslatable text is preserved."""
 
 import re
 from pathlib import Path
@@ -26,7 +26,7 @@ FILES = Path(__file__).parents[3] / "files"
 XML_FILES = sorted([*(FILES / "xliff").iterdir(), *(FILES / "tmx").iterdir()])
 MARKUP_FILES = sorted([*(FILES / "html").iterdir(), *(FILES / "markdown").iterdir()])
 CODES = ("bpt", "ept", "ph", "it", "x", "bx", "ex", "sc", "ec", "sm", "em", "cp", "ut")
-# What says of itself that it is not to be translated, or is no language.
+# Text that is marked as untranslatable, or is not language.
 KEPT = {
     "okapi.html.xlf": ['<mrk mtype="protected" its:translate="no">Big Company Name</mrk>', "press@example.org"],
     "app.xliff": ["%d", "$(PRODUCT_NAME)", "%1$@", "\\n", "%2$lld", "100%%", "%.1f"],
@@ -50,7 +50,7 @@ KEPT = {
 
 
 class Shouting(WordTranslator):
-    """A model that knows the words of a text and says them in capital letters."""
+    """A model that translates the words of a text into capital letters."""
 
     def __init__(self, text: str) -> None:
         words = {word.lower() for word in re.findall(r"[^\W\d_]+|\d+", text.replace("\\n", " "))}
@@ -61,12 +61,12 @@ class Shouting(WordTranslator):
 
 
 def letters(text: str) -> str:
-    """The text without white space, and marks of quotations, in small letters: a model that only shouts leaves that."""
+    """The text without white space and quotation marks, in lower case, which such a model does not change."""
     return re.sub(r"\s", "", re.sub("^> ", "", text, flags=re.MULTILINE)).lower()
 
 
 def inside(element) -> str:
-    """What is in an element, as it is written."""
+    """The content of an element as written in the file."""
     text = etree.tostring(element, encoding="unicode", with_tail=False)
     return re.sub(r' xmlns(:\w+)?="[^"]*"', "", text).partition(">")[2].rpartition("<")[0]
 
@@ -94,7 +94,7 @@ def segments(content: bytes) -> list[tuple[etree._Element, etree._Element | None
 
 
 def shouted_words(text: str) -> None:
-    """Fails if something of a translation is in small letters, but for what is no language."""
+    """Fails if a translation has lower-case text, except untranslatable text."""
     for span in (*protected_texts(text), "[x]", *re.findall(r"\{[^{}]*\{.*\}", text)):
         text = text.replace(span, "")
     assert text == text.upper(), text
@@ -112,13 +112,13 @@ def test_the_source_as_translation_gives_the_same_elements(path, tmp_path) -> No
     assert [[unit.source for unit in one.units] for one in again.documents] == [
         [unit.source for unit in one.units] for one in file.documents
     ]
-    # What does not belong to a translation is as it was.
+    # Everything outside of translations is unchanged.
     for note in ("<note", "<tool", "<context", "<header", "<prop", "<sdl:", "<data", "<notes"):
         assert content.decode().count(note) == path.read_text().count(note)
 
 
 @pytest.mark.parametrize("path", XML_FILES, ids=lambda path: path.name)
-def test_every_tag_and_placeholder_stands_where_it_stood_around_shouted_words(path) -> None:
+def test_every_tag_and_placeholder_keeps_its_position_around_capitalised_words(path) -> None:
     model = Shouting(path.read_text())
     file = read(path)
     translated = translate_file(model, model.tokenizer, file, source_language="en", target_language="fr")
@@ -143,7 +143,7 @@ def translate(path: Path) -> str:
 
 
 @pytest.mark.parametrize("path", MARKUP_FILES, ids=lambda path: path.name)
-def test_a_page_has_its_tags_and_code_where_they_were_around_shouted_words(path) -> None:
+def test_a_page_keeps_its_tags_and_code_around_capitalised_words(path) -> None:
     source, content = path.read_text(), translate(path)
     assert letters(content) == letters(source)
     for span in KEPT.get(path.name, ()):

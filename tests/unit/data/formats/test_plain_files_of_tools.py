@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Small files as other tools write them, by hand after their documentation: they come back as they were."""
+"""Small files as other tools write them, typed after their documentation: they are copied unchanged."""
 
 import pytest
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Every format: what is written is read again, and a broken file says what is wrong with it."""
+"""Every format: what is written can be read again, and a malformed file gives an error that says what is wrong."""
 
 import contextlib
 import gzip
@@ -85,7 +85,7 @@ def test_a_translated_file_reads_as_one_with_the_same_structure(tmp_path, name) 
     if name in (*PAIRED_FORMATS, "opus-xml", "text"):
         assert [[unit.source for unit in item.units] for item in found.documents] == translations
     elif name in ("tmx", "xliff"):
-        # These keep the translation that they have, unless they are told to have it replaced.
+        # These keep their existing translation, unless it is to be replaced.
         assert [[unit.target for unit in item.units] for item in found.documents] == translations
         assert all(unit.is_translated for item in found.documents for unit in item.units)
 
@@ -105,7 +105,7 @@ def test_every_format_is_read_through_gzip(tmp_path, name) -> None:
 
 @pytest.mark.parametrize("name", CORPUS_FORMATS)
 @pytest.mark.parametrize("content", [b"", b" \n\n"])
-def test_an_empty_file_is_said_to_be_empty(tmp_path, name, content) -> None:
+def test_an_empty_file_is_reported(tmp_path, name, content) -> None:
     paths = written(tmp_path, name)
     paths[-1].write_bytes(content)
     with pytest.raises(CorpusError, match=r"empty|different number of lines"):
@@ -113,7 +113,7 @@ def test_an_empty_file_is_said_to_be_empty(tmp_path, name, content) -> None:
 
 
 @pytest.mark.parametrize("name", CORPUS_FORMATS)
-def test_another_encoding_is_said_to_be_wrong(tmp_path, name) -> None:
+def test_another_encoding_is_reported(tmp_path, name) -> None:
     paths = written(tmp_path, name)
     broken = paths[-1].read_bytes() if name != "opus-xml" else b"<cesAlign><linkGrp fromDoc='en/\xe9'/></cesAlign>"
     paths[-1].write_bytes(broken.replace(b"Un chat", b"Un \xe9l\xe9phant"))
@@ -129,7 +129,7 @@ def test_a_truncated_file_is_refused_or_read_up_to_where_it_ends(tmp_path, name)
         paths[-1].write_bytes(whole[:length])
         with contextlib.suppress(CorpusError):
             documents = list(read_documents(paths, name, "en", "fr"))
-            # Whoever cuts a file at the end of a line leaves a file that is shorter, but not broken.
+            # A file that is truncated at the end of a line is shorter, but well-formed.
             assert name in ("json-lines", "id-column", "moses", "srt", "heads", "iwslt")
             assert documents
 
@@ -149,7 +149,7 @@ def test_a_file_that_is_not_there_is_named(tmp_path, name) -> None:
         list(read_documents(paths_of(tmp_path, name), name, "en", "fr"))
 
 
-def test_a_whole_file_that_is_broken_is_left_out_if_that_is_wanted(tmp_path) -> None:
+def test_a_whole_malformed_file_can_be_skipped(tmp_path) -> None:
     paths = written(tmp_path, "tmx")
     (tmp_path / "bad.tmx").write_text("<tmx>")
     report = ReadReport()
@@ -163,7 +163,7 @@ def test_formats_are_recognised(tmp_path, name) -> None:
     path = written(tmp_path, name)[0]
     if name == "opus-xml":
         path = tmp_path / "en" / "000001.xml"
-    # A text file and one with a sentence on each line look the same.
+    # A text file and one with one sentence per line look the same.
     assert format_of(path) == ("text" if name in ("moses", "heads") else name)
 
 

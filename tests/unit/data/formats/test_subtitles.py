@@ -128,19 +128,19 @@ def test_windows_line_ends_and_byte_order_mark(film) -> None:
     [
         (
             "1\n00:00:01,000 -> 00:00:02,000\nHi\n",
-            r"film.srt:2: no subtitles: 00:00:01,000 -> 00:00:02,000 stands before",
+            r"film.srt:2: no subtitles: 00:00:01,000 -> 00:00:02,000 is before",
         ),
         ("1\n00:00:01,000 --> 00:99:02,000\nHi\n", r"film.srt:2: bad times of a subtitle"),
         (f"1\n{'9' * 5000}:00:01,000 --> 00:00:02,000\nHi\n", r"film.srt:2: bad times of a subtitle"),
         ("1\n00:00:03,000 --> 00:00:02,000\nHi\n", r"film.srt:2: bad times of a subtitle: it ends before it starts"),
-        ("Hello\n", r"film.srt:1: no subtitles: Hello stands before any time"),
+        ("Hello\n", r"film.srt:1: no subtitles: Hello is before any time"),
         ("1\n2\n", r"film.srt: no subtitles: no line has times"),
         ("1\n00:00:01,000 --> 00:00:02,000\n\n", r"film.srt: empty corpus"),
         (
             "1\n00:00:01,000 --> 00:00:02,000\nOn\n\n2\n00:00:03,000 --<d>> 00:00:04,000\n",
-            r"film.srt:2: tags inside of",
+            r"film.srt:2: nested tags",
         ),
-        ("1\n00:00:01,000 --> 00:00:02,000\nA <i<i>> word\n", r"film.srt:2: tags inside of other marks: A <i<i>> word"),
+        ("1\n00:00:01,000 --> 00:00:02,000\nA <i<i>> word\n", r"film.srt:2: nested tags: A <i<i>> word"),
     ],
 )
 def test_broken_subtitles_are_named(film, content, message) -> None:
@@ -166,7 +166,7 @@ def test_subtitles_at_other_times_are_refused(film) -> None:
 
 
 def cues(*texts: str, pause: float = 0.1, seconds: float = 2.0) -> str:
-    """Subtitles with these texts, one after the other."""
+    """Consecutive subtitles with these texts."""
     parts = []
     for number, text in enumerate(texts):
         start = number * (seconds + pause)
@@ -176,7 +176,7 @@ def cues(*texts: str, pause: float = 0.1, seconds: float = 2.0) -> str:
 
 
 def translated_cues(film, content: str, change=str.upper) -> list[str]:
-    """The texts of the subtitles behind a translation."""
+    """The texts of the subtitles after a translation."""
     file = SrtFile.read(film(content), "en", "fr")
     written = file.translated([[change(unit.source) for unit in item.units] for item in file.documents]).decode()
     heads = [one.head for one in file.subtitles]
@@ -188,7 +188,7 @@ def translated_cues(film, content: str, change=str.upper) -> list[str]:
 @pytest.mark.parametrize(
     ("texts", "expected"),
     [
-        # Without final punctuation, but nothing says that the sentence goes on.
+        # Without final punctuation, but the sentence does not certainly continue.
         (["CHAPTER ONE", "The night was dark."], ["chapter one", "the night was dark."]),
         (["Chapter one", "The night was dark."], ["chapter one", "the night was dark."]),
         (["WHAT ARE YOU", "DOING HERE"], ["what are you", "doing here"]),
@@ -197,7 +197,7 @@ def translated_cues(film, content: str, change=str.upper) -> list[str]:
         (["We saw", "", "them there"], ["we saw", "", "them there"]),
         (["We saw", "\u266a", "them there"], ["we saw", "\u266a", "them there"]),
         (["Wait\u2026", "for me"], ["wait\u2026", "for me"]),
-        # A number is no word of its own, wherever it stands.
+        # A number alone is not a word, wherever it is.
         (["1\nHello there.", "2"], ["1\nhello there.", "2"]),
         (["He is\n1\nyears old."], ["he is\n1\nyears old."]),
         (["Hello.\n\n3", "Yes."], ["hello.\n\n3", "yes."]),
@@ -205,13 +205,13 @@ def translated_cues(film, content: str, change=str.upper) -> list[str]:
         (["CHAPTER ONE\nThe night was dark."], ["chapter one\nthe night was dark."]),
         (["- \n- Yes."], ["- \n- yes."]),
         (["\u266a\u266a\nOh, my love\n\u266a\u266a"], ["\u266a\u266a\noh, my love\n\u266a\u266a"]),
-        # Breaks inside of lines.
+        # Breaks inside lines.
         (["The committee has\\Nproposed a plan."], ["the committee has\\Nproposed a plan."]),
         (["- Who?\\N- Me."], ["- who?\\N- me."]),
         (["The committee has<br/>proposed a plan."], ["the committee has<br/>proposed a plan."]),
         (["<i>One</i>\\N2\\N<b>Three</b>"], ["<i>one</i>\\N2\\N<b>three</b>"]),
         (["One\\htwo"], ["one\u00a0two"]),
-        # Only the sentence that goes on is shared out, not those around it.
+        # Only the sentence that continues is divided, not those around it.
         (
             ["It is very late. We must", "go home now. Are you ready?"],
             ["it is very late. we must", "go home now. are you ready?"],
@@ -255,11 +255,11 @@ def test_a_translation_is_shared_out_by_length_and_time(film) -> None:
         ("1\n00:00:01,000 --> 00:00:02,000\nRoom\n\n7\n00:00:03,000 --> 00:00:04,000\nHere.\n", ["Room", "Here."]),
     ],
 )
-def test_numbers_of_subtitles_are_told_from_numbers_in_them(film, content, expected) -> None:
+def test_numbers_of_subtitles_are_distinguished_from_numbers_in_them(film, content, expected) -> None:
     assert translated_cues(film, content, str) == expected
 
 
-def test_no_line_begins_with_a_dash_that_is_no_speakers(film) -> None:
+def test_no_line_starts_with_a_dash_unless_it_marks_a_speaker(film) -> None:
     text = "The city of Paris in France - and that of London - were meant"
     assert translated_cues(film, cues(text), str) == ["The city of Paris in France -\nand that of London - were meant"]
 

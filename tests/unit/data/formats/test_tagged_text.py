@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Segments of XLIFF and TMX: what their elements are to the sentence, and where they stand around another text."""
+"""Segments of XLIFF and TMX: the roles of their elements, and their positions in a translation."""
 
 import pytest
 from lxml import etree
@@ -27,7 +27,7 @@ def text_of(source: str) -> str:
 @pytest.mark.parametrize(
     ("source", "text"),
     [
-        # In the place of a word, between spaces or beside punctuation.
+        # Acts as a word, between spaces or beside punctuation.
         ('The report of <x id="1"/> is done.', f"The report of {OBJECT} is done."),
         ('See <ph id="1">{1}</ph>, (<x id="2"/>).', f"See {OBJECT}, ({OBJECT})."),
         ('Call <mrk mtype="protected">A <b>B</b></mrk> now', f"Call {OBJECT} now"),
@@ -39,7 +39,7 @@ def text_of(source: str) -> str:
         ("a <ph>&lt;i></ph>b<ph>&lt;/i></ph> c", "a b c"),
         ('a word<x id="1"/> b', "a word b"),
         ('<mrk mtype="term">a</mrk> <mrk translate="yes">b</mrk> <sm id="1"/>c<em startRef="1"/>', "a b c"),
-        # Line breaks, however they are said.
+        # Line breaks in all notations.
         ("committee<ph>&lt;br/></ph>has", f"committee{LINE_BREAK}has"),
         ('committee<x ctype="lb"/>has', f"committee{LINE_BREAK}has"),
         ('committee<ph type="fmt" subType="xlf:lb"/>has', f"committee{LINE_BREAK}has"),
@@ -59,7 +59,7 @@ def test_what_an_element_is_to_the_sentence(source, text) -> None:
             f"Le rapport de {OBJECT} est fini.",
             'Le rapport de <x id="1"/> est fini.',
         ),
-        # A text by somebody who does not know of objects.
+        # A translation without objects.
         ('The report of <x id="1"/> is finished.', "Le rapport est fini.", 'Le rapport <x id="1"/> est fini.'),
         ("committee<ph>&lt;br/&gt;</ph>has", f"a{LINE_BREAK}b", "a<ph>&lt;br/&gt;</ph>b"),
         ("committee<ph>&lt;br/&gt;</ph>has", "a b", "a<ph>&lt;br/&gt;</ph>b"),
@@ -74,14 +74,14 @@ def test_what_an_element_is_to_the_sentence(source, text) -> None:
         ("a <g>b</g>", "c", "<g>c</g>"),
         ("<g>5</g> euro<x/>", "5 euros", "<g>5</g> euros<x/>"),
         ("a <bpt i='1'/>b <bpt i='2'/>c<ept i='1'/> d<ept i='2'/>", "e", None),
-        # CDATA stays CDATA, and what was escaped is.
+        # CDATA stays CDATA, and escaped text stays escaped.
         ("<![CDATA[<p>a & b</p>]]>", "<p>c & d</p>", "<![CDATA[<p>c & d</p>]]>"),
         ("<![CDATA[a]]>", "b ]]> c", "b ]]&gt; c"),
         ("<![CDATA[a <x/>]]> <g>b</g>", "c <x/> d", "<![CDATA[c <x/> ]]><g><![CDATA[d]]></g>"),
         ("&lt;p&gt;a&lt;/p&gt;", "<p>b</p>", "&lt;p&gt;b&lt;/p&gt;"),
     ],
 )
-def test_tags_stand_around_another_text(source, text, expected) -> None:
+def test_tags_are_put_around_another_text(source, text, expected) -> None:
     result = filled(source, text)
     if expected is None:
         # Codes that overlap stay in their order.
@@ -130,7 +130,7 @@ def test_a_corpus_has_no_objects_in_its_sentences(tmp_path) -> None:
         ("{\\an8}One {\\i1}two{\\i0} three", "Un deux trois", "{\\an8}Un {\\i1}deux{\\i0} trois"),
     ],
 )
-def test_tags_of_subtitles_are_placed_in_pairs(tmp_path, line, translation, expected) -> None:
+def test_tags_of_subtitles_are_projected_in_pairs(tmp_path, line, translation, expected) -> None:
     (tmp_path / "a.srt").write_text(f"1\n00:00:01,000 --> 00:00:02,000\n{line}\n")
     file = SrtFile.read(tmp_path / "a.srt", "en", "fr")
     assert file.translated([[translation]]).decode().splitlines()[2] == expected

@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What files say about the work on a translation decides what is translated, and stays true."""
+"""Workflow states in files decide what is translated, and are updated correctly."""
 
 import json
 import re
@@ -64,12 +64,12 @@ def one(root, name: str):
         ("", '<target state="needs-translation">Yes.</target>', False),
         ("", '<target state="needs-l10n"> Yes. </target>', False),
         ("", '<target state="new"><g id="1">Yes.</g></target>', False),
-        # What differs from the source is somebody's work, whatever the state.
+        # A target that differs from the source is a translation, whatever the state.
         ("", '<target state="new">Oui.</target>', True),
         ("", '<target state="needs-review-translation">Yes.</target>', True),
         ("", '<target state="needs-adaptation">Yes.</target>', True),
         ("", '<target state="signed-off">Yes.</target>', True),
-        # Without a state nothing says that a name or an "OK" is not the translation.
+        # Without a state a name or an "OK" may be the translation.
         ("", "<target>Yes.</target>", True),
         ('approved="yes"', '<target state="new">Yes.</target>', True),
         ('approved="no"', '<target state="new">Yes.</target>', False),
@@ -190,7 +190,7 @@ def test_xliff_2_keeps_the_state_of_what_it_keeps(file) -> None:
     )
     states = [
         dict(one.attrib) for one in written(xliff_2(file, segments), "Oui.", "Non.").iter("{*}segment")
-    ]  # as with --anew for the second
+    ]  # as with --retranslate for the second
     assert states == [
         {"state": "final", "subState": "x:y"},
         {"state": "translated", "subState": "hier_nmt:mt-suggestion"},
@@ -218,7 +218,7 @@ def test_tmx_is_signed_by_who_wrote_the_segment(file) -> None:
 
 
 @pytest.mark.parametrize("name", ["tmx", "xliff"])
-def test_a_corpus_that_is_written_is_no_work_of_a_machine(name) -> None:
+def test_a_written_corpus_is_not_marked_as_machine_translated(name) -> None:
     documents = [ParallelDocument("d", ((SentencePair("Yes.", "Oui."),),))]
     content = FILE_CLASSES[name].new(documents, "en", "fr").translated([["Oui."]])
     assert b"Oui." in content
@@ -246,7 +246,7 @@ def test_the_names_of_columns_are_no_text(file, header, newline) -> None:
 
 
 @pytest.mark.parametrize("row", ["7\tsource\tla source", "id\tYes.\tOui.", "a\ttext"])
-def test_a_first_row_of_text_is_no_header(file, row) -> None:
+def test_a_first_row_of_text_is_not_a_header(file, row) -> None:
     assert len(file(f"{row}\n", "a.tsv").documents[0].units) == 1
 
 

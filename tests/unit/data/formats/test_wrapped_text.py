@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The lines of a paragraph are one text, and are broken again in its translation."""
+"""The lines of a paragraph are one text, and its translation is wrapped again."""
 
 import pytest
 
@@ -49,7 +49,7 @@ def test_lines_are_joined_to_paragraphs(file) -> None:
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
 @pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
 def test_the_same_text_gives_the_same_lines(file, newline, mark) -> None:
-    # Every line is full here: what is broken at the longest of them is broken where it was.
+    # Every line is full, so wrapping at the longest one gives the same lines.
     text = "aaaa bbbb cccc\ndddd eeee ffff\ngggg.\n\n  > a bbbbbbbbbb\n  > ccccccccc\n"
     content = mark + text.replace("\n", newline).encode()
     found = file(content)

@@ -1,17 +1,17 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Which text of a page is not translated, although somebody may read it: counted, so that it is known."""
+"""Counts text of a page that is not translated although readers may see it."""
 
 from collections import Counter
 from html.parser import HTMLParser
 
-# Elements whose text stays as it is, though it is neither code nor marked as not to be translated.
-_LEFT_OUT = ("svg", "textarea", "iframe", "object", "plaintext")
+# Elements whose text is not translated, though it is neither code nor marked as untranslatable.
+_SKIPPED = ("svg", "textarea", "iframe", "object", "plaintext")
 _VOID = ("br", "hr", "img", "input", "link", "meta", "wbr")
 
 
-def left_out(page: str) -> Counter[str]:
-    """Name of an element -> how many of these in a page, HTML or Markdown, have letters in them that stay."""
+def count_skipped(page: str) -> Counter[str]:
+    """Element name -> number of such elements with letters inside, in a page of HTML or Markdown."""
     reader = _Reader()
     reader.feed(page)
     reader.close()
@@ -26,7 +26,7 @@ class _Reader(HTMLParser):
         self._has_letters = False
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if (self._open or tag in _LEFT_OUT) and tag not in _VOID:
+        if (self._open or tag in _SKIPPED) and tag not in _VOID:
             self._has_letters = self._has_letters and bool(self._open)
             self._open.append(tag)
 

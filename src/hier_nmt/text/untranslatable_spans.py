@@ -1,8 +1,8 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Which spans of a sentence are kept from the model: those that are not language, and what its tokenizer does not know.
+"""The spans of a sentence that the model does not see: what is not language, and what its tokenizer does not know.
 
-What touches is one span, and so is a pair of tags around nothing else.
+Adjacent spans are merged, and so is a pair of tags with only such spans inside.
 """
 
 import re
@@ -15,9 +15,9 @@ from .protected_spans import ProtectedSpan, protected_spans
 _TAG_NAME = re.compile(r"</?([\w:.-]+)")
 
 
-class KeptSpan(NamedTuple):
-    """A span [start, stop) of a sentence that is kept: an address or symbols, one that stands in the place of a word, a
-    tag, or another."""
+class UntranslatableSpan(NamedTuple):
+    """An untranslatable span [start, stop) of a sentence. `kind` is "address", "symbols", "word" for a span that acts
+    as a word, "open" or "close" for a tag, or "other"."""
 
     start: int
     stop: int
@@ -28,50 +28,50 @@ class KeptSpan(NamedTuple):
         return self.kind in ("open", "close")
 
 
-def kept_spans(text: str, unknown: str) -> list[KeptSpan]:
-    """The spans of a sentence that are kept, in order, none over another.
+def untranslatable_spans(text: str, unknown: str) -> list[UntranslatableSpan]:
+    """The untranslatable spans of a sentence, in order and without overlaps.
 
     Args:
         text: a sentence.
-        unknown: a regular expression for what the tokenizer does not know; empty if it knows everything.
+        unknown: a regular expression that matches what the tokenizer does not know; empty if it knows everything.
     """
     protected = protected_spans(text)
     unpaired = _unpaired_tags(text, protected)
-    spans = [_kept(text, span, span.start in unpaired) for span in protected]
+    spans = [_from_protected(text, span, span.start in unpaired) for span in protected]
     if unknown:
         positions = {position for span in spans for position in range(span.start, span.stop)}
         found = (match.span() for match in re.finditer(unknown, text))
-        # Symbols may run into what is protected.
+        # Symbols may overlap protected spans.
         parts = (part for span in found for part in _outside(*span, positions))
-        spans = sorted([*spans, *(KeptSpan(start, stop, "symbols") for start, stop in parts)])
-    return _merged(text, spans)
+        spans = sorted([*spans, *(UntranslatableSpan(start, stop, "symbols") for start, stop in parts)])
+    return _merge_adjacent(text, spans)
 
 
-def stands_for_word(text: str, span: KeptSpan) -> bool:
-    """Whether a span stands in the place of a word: nothing of a word touches it and, of an address, words are on both
+def acts_as_word(text: str, span: UntranslatableSpan) -> bool:
+    """Whether a span acts as a word in its sentence: no letter or digit touches it, and an address has words on both
     sides."""
-    if span.kind not in ("word", "address") or not _is_apart(text, span.start, span.stop):
+    if span.kind not in ("word", "address") or not _is_standalone(text, span.start, span.stop):
         return False
     sides = (text[: span.start], text[span.stop :]) if span.kind == "address" else ()
     return all(any(map(str.isalpha, side)) for side in sides)
 
 
-def _is_apart(text: str, start: int, stop: int) -> bool:
-    before, behind = text[max(0, start - 1) : start], text[stop : stop + 1]
-    return not (before.isalnum() or before in {*"_.!?"} or behind.isalnum() or behind == "_")
+def _is_standalone(text: str, start: int, stop: int) -> bool:
+    before, after = text[max(0, start - 1) : start], text[stop : stop + 1]
+    return not (before.isalnum() or before in {*"_.!?"} or after.isalnum() or after == "_")
 
 
-def _kept(text: str, span: ProtectedSpan, is_unpaired: bool) -> KeptSpan:
+def _from_protected(text: str, span: ProtectedSpan, is_unpaired: bool) -> UntranslatableSpan:
     if span.kind == "message":
-        return KeptSpan(span.start, span.stop, "other")
-    # A tag alone between spaces is a placeholder ("cp <source> <target>").
-    if is_unpaired and _is_apart(text, span.start, span.stop):
-        return KeptSpan(span.start, span.stop, "word")
-    return KeptSpan(span.start, span.stop, span.kind)
+        return UntranslatableSpan(span.start, span.stop, "other")
+    # A tag between spaces without a partner is a placeholder ("cp <source> <target>").
+    if is_unpaired and _is_standalone(text, span.start, span.stop):
+        return UntranslatableSpan(span.start, span.stop, "word")
+    return UntranslatableSpan(span.start, span.stop, span.kind)
 
 
 def _unpaired_tags(text: str, spans: Iterable[ProtectedSpan]) -> set[int]:
-    """Where the tags begin that have no partner in the text."""
+    """The start positions of tags that have no partner in the text."""
     unpaired: set[int] = set()
     opened: dict[str, list[int]] = {}
     for span in spans:
@@ -88,27 +88,27 @@ def _unpaired_tags(text: str, spans: Iterable[ProtectedSpan]) -> set[int]:
 
 
 def _outside(start: int, stop: int, protected: set[int]) -> Iterator[tuple[int, int]]:
-    """The parts of a span without any of the positions."""
+    """The parts of a span outside of the protected positions."""
     positions = [position for position in range(start, stop) if position not in protected]
     for _, group in groupby(enumerate(positions), key=lambda pair: pair[1] - pair[0]):
-        places = [position for _, position in group]
-        yield places[0], places[-1] + 1
+        run = [position for _, position in group]
+        yield run[0], run[-1] + 1
 
 
-def _merged(text: str, spans: Iterable[KeptSpan]) -> list[KeptSpan]:
-    merged: list[KeptSpan] = []
+def _merge_adjacent(text: str, spans: Iterable[UntranslatableSpan]) -> list[UntranslatableSpan]:
+    merged: list[UntranslatableSpan] = []
     for span in spans:
         merged.append(span)
         while (size := _num_neighbours(text, merged)) > 1:
             kinds = {one.kind for one in merged[-size:]}
             kind = next((one for one in ("word", "address", "symbols") if one in kinds), "other")
-            merged[-size:] = [KeptSpan(merged[-size].start, merged[-1].stop, kind)]  # type: ignore[arg-type]
+            merged[-size:] = [UntranslatableSpan(merged[-size].start, merged[-1].stop, kind)]  # type: ignore[arg-type]
     return merged
 
 
-def _num_neighbours(text: str, spans: Sequence[KeptSpan]) -> int:
-    """How many of the last spans are to be one: what touches, a pair of tags around nothing else, and symbols and
-    addresses with white space between them."""
+def _num_neighbours(text: str, spans: Sequence[UntranslatableSpan]) -> int:
+    """How many of the last spans are to be merged: adjacent spans, a pair of tags with only such spans inside, and
+    symbols and addresses separated by white space."""
     if len(spans) < 2:
         return 1
     before, last = spans[-2:]
