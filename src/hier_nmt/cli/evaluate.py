@@ -24,10 +24,10 @@ from ..data.text_files import write_text
 from ..data.tokenization import load_tokenizers
 from ..evaluation.metrics import ScoreReport, score_documents, score_json, score_table
 from ..evaluation.teacher_forcing import force_documents, forced_report
-from ..jobs.translate import translate_documents
+from ..jobs.translate_corpus import translate_documents
 from ..jobs.translate_files import check_device
-from ..translation.decoding_report import DecodingStatistics
-from ..translation.document_translation import STRATEGIES
+from ..translation.document_translator import STRATEGIES
+from ..translation.translation_report import DecodingStatistics
 from .resources import settings_of
 
 

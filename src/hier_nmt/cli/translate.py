@@ -41,8 +41,8 @@ from ..jobs.translate_files import (
 )
 from ..jobs.translate_pages import MARKUP_FORMATS, Page, markup_format_of, read_page, translate_page
 from ..text.segmentation import segment_text, sentences_by_paragraph
-from ..translation.decoding_report import DecodingStatistics
-from ..translation.document_translation import STRATEGIES
+from ..translation.document_translator import STRATEGIES
+from ..translation.translation_report import DecodingStatistics
 from .resources import SAMPLE_DOCUMENT, model_or_shipped
 
 

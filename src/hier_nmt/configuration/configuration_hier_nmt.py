@@ -81,7 +81,7 @@ class HierNMTConfig(TransformerConfig):
             `auto`), see `attend_selected_sentences`; under `torch.compile` always `reference`.
         sentence_encoder: what encodes sentences: `source2token` (Trankova et al. 2024, eq. 2) or, for context blocks
             and heads alone, `conv`: summaries by a convolution, whatever the sentences (Shen 2023, section III.1).
-        sentence_encoder_sharing: sentences are encoded anew in each `layer`, or once for the whole `model`, from the
+        sentence_encoder_sharing: sentences are encoded again in each `layer`, or once for the whole `model`, from the
             embedding output.
         sentence_encoder_heads: queries by which a sentence is pooled (each with its share of the width); the paper has
             one.

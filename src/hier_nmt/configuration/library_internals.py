@@ -170,6 +170,6 @@ def leave_deepspeed(trainer: Any) -> None:
 def finish_upload(trainer: Any) -> None:
     """Waits for the upload of a checkpoint that Trainer started in the background (5.4 to 5.24).
 
-    `Trainer.push_to_hub` waits for it only after it has written the files anew that this upload is reading.
+    `Trainer.push_to_hub` waits for it only after it has written the files again that this upload is reading.
     """
     trainer._finish_current_push()

@@ -16,7 +16,7 @@ from ..inspection.attention_collection import record_attention
 from ..inspection.attention_records import AttentionRecord
 from ..text.segmentation import segment_text, sentences_by_paragraph
 from ..translation.translation_vocabulary import TranslationVocabulary
-from .translate import translate_documents
+from .translate_corpus import translate_documents
 
 
 class DocumentText(NamedTuple):

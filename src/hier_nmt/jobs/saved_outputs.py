@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from ..translation.batched_generation import Ends, Output, Request
+from ..translation.batched_generation import Output, Request, StopConditions
 
 _FORMAT = "hier_nmt decoder outputs 1"
 
@@ -32,11 +32,11 @@ class SavedOutputs:
         self._outputs: dict[str, Output] = {}
         self._read()
 
-    def known(self, request: Request, ends: Ends) -> Output | None:
+    def known(self, request: Request, ends: StopConditions) -> Output | None:
         """The output of a request if it was decoded before."""
         return self._outputs.get(_key(request, ends))
 
-    def add(self, requests: Sequence[Request], ends: Ends, outputs: Sequence[Output]) -> None:
+    def add(self, requests: Sequence[Request], ends: StopConditions, outputs: Sequence[Output]) -> None:
         """Writes the outputs of a batch."""
         rows = [[_key(request, ends), *output] for request, output in zip(requests, outputs, strict=True)]
         self._file.write(json.dumps(rows, separators=(",", ":")).encode() + b"\n")
@@ -75,7 +75,7 @@ def saved_outputs_path(path: Path) -> Path:
     return path.with_name(f"{path.name}.decoded.jsonl")
 
 
-def _key(request: Request, ends: Ends) -> str:
+def _key(request: Request, ends: StopConditions) -> str:
     return _digest(repr((tuple(request), tuple(ends))))
 
 

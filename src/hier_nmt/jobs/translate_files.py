@@ -17,8 +17,8 @@ from transformers.utils import logging
 from ..data.formats.document_file import DocumentFile, Unit
 from ..text.long_sentences import sentence_joiner
 from ..text.segmentation import Segment, replace_sentences, segment_text
-from ..translation.working_documents import SourceDocument
-from .translate import translate_documents
+from ..translation.translation_state import SourceDocument
+from .translate_corpus import translate_documents
 
 # Maximum sentences of a part: the unit of decoding, and of what is saved for a later run.
 PART_SENTENCES = 200

@@ -15,7 +15,7 @@ from ..text.long_sentences import sentence_joiner
 from ..translation.pipeline_inputs import TEXT_FORMATS, document_layout
 from .page_declarations import decode_page, with_declarations
 from .skipped_text import count_skipped
-from .translate import translate_documents
+from .translate_corpus import translate_documents
 from .translate_files import TranslatedSentence, document_parts, part_limit
 
 # Text formats of the pipeline, and the file endings that select them.

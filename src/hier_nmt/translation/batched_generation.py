@@ -12,11 +12,11 @@ from transformers import GenerationConfig, PreTrainedModel
 
 from ..configuration.position_limits import position_limits
 from ..text.windows import split_window
+from .generation_constraints import ExpectedWindow, WindowStoppingCriteria, WithinLengths, WithinPositions
 from .loop_prevention import WithoutLoops
-from .written_windows import ExpectedWindow, WindowFollower, WithinLengths, WithinPositions
 
 
-class Ends(NamedTuple):
+class StopConditions(NamedTuple):
     """How a decoder run may end: the tokens that end it, those that are forbidden, the fewest new tokens, and the size
     of n-grams that may not come twice."""
 
@@ -46,10 +46,10 @@ class Output(NamedTuple):
 class OutputMemory(Protocol):
     """Outputs that are known already, for example those of a run that was interrupted."""
 
-    def known(self, request: Request, ends: Ends) -> Output | None:
+    def known(self, request: Request, ends: StopConditions) -> Output | None:
         """The output of a request, if it was decoded before."""
 
-    def add(self, requests: Sequence[Request], ends: Ends, outputs: Sequence[Output]) -> None:
+    def add(self, requests: Sequence[Request], ends: StopConditions, outputs: Sequence[Output]) -> None:
         """Keeps the outputs of a batch that has just been decoded."""
 
 
@@ -107,7 +107,7 @@ class BatchedGenerator:
     def run(
         self,
         requests: list[Request],
-        ends: Ends,
+        ends: StopConditions,
         on_output: Callable[[int], object] | None = None,
         on_written: Callable[[int, int], object] | None = None,
     ) -> list[Output]:
@@ -150,7 +150,7 @@ class BatchedGenerator:
             yield batch
 
     def _hooks(
-        self, batch: list[Request], ends: Ends, on_written: Callable[[int, int], object] | None
+        self, batch: list[Request], ends: StopConditions, on_written: Callable[[int, int], object] | None
     ) -> dict[str, Any]:
         """What `generate` is to call in every step, behind what the caller of the translation wants it to call."""
         sources = [split_window(request.source_ids, self.source_separator_ids, ()) for request in batch]
@@ -164,14 +164,14 @@ class BatchedGenerator:
         expected = [request.expected for request in batch if request.expected is not None]
         if expected:
             ends_rows = self.generation_config.num_beams in (None, 1)
-            follower = WindowFollower(self.separator_ids, expected, ends_rows, self.limits, on_written)
+            follower = WindowStoppingCriteria(self.separator_ids, expected, ends_rows, self.limits, on_written)
             hooks["stopping_criteria"] = [follower]
         if any(limit is not None for limit in self.limits):
             within = WithinPositions(self.limits, self.separator_ids, ends.end_ids, self.pad_token_ids[1])
             hooks["logits_processor"].append(within)
         return {name: [*(self.generate_kwargs.get(name) or ()), *added] for name, added in hooks.items()}
 
-    def _generate(self, batch: list[Request], ends: Ends, hooks: dict[str, Any]) -> list[Output]:
+    def _generate(self, batch: list[Request], ends: StopConditions, hooks: dict[str, Any]) -> list[Output]:
         limits = [self.max_new_tokens or request.max_new_tokens for request in batch]
         config = copy.copy(self.generation_config)
         config.max_new_tokens = max(limits)

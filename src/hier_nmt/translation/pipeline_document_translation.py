@@ -29,8 +29,7 @@ from ..configuration.library_internals import (
 from ..text.document_layout import DocumentLayout, PlacedSentence
 from ..text.long_sentences import sentence_joiner
 from .batched_generation import check_positive
-from .decoding_report import DecodingStatistics, details
-from .document_translation import DocumentTranslator
+from .document_translator import DocumentTranslator
 from .language_tokens import LanguageTokens, check_translates
 from .pipeline_inputs import (
     checked_document,
@@ -41,7 +40,8 @@ from .pipeline_inputs import (
     with_context,
 )
 from .pipeline_tokenizers import TARGET_TOKENIZER_FOLDER, target_tokenizer_of, tokenizer_of
-from .working_documents import SourceDocument, TranslatedDocument
+from .translation_report import DecodingStatistics, details
+from .translation_state import SourceDocument, TranslatedDocument
 
 logger = logging.get_logger(__name__)
 
@@ -106,7 +106,7 @@ class DocumentTranslationPipeline(Pipeline):
             sentence stand at a border of words, see `project_marks`. Markdown needs markdown-it-py.
         return_sentences: adds `"sentences"`: a list of `{"source", "translation", "paragraph"}`.
         return_details: adds `"details"`: the counts of what happened, and the sentences that were copied, cut, split or
-            decoded again, with the reasons; see `decoding_report.details`.
+            decoded again, with the reasons; see `translation_report.details`.
         batch_size: windows in a batch.
         max_batch_tokens: source tokens in a batch, padding counted.
         max_source_tokens, max_target_tokens: longest window; default: the model's.
@@ -274,7 +274,7 @@ class DocumentTranslationPipeline(Pipeline):
             output["sentences"] = model_outputs.sentences()
         if return_details:
             translated = model_outputs.translated
-            output["details"] = details(translated.statistics, translated.incidents)
+            output["details"] = details(translated.statistics, translated.events)
         return output
 
     def stream(

@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Translations in which decoding runs in circles: known by the n-grams that come back, and by those of the source."""
+"""Repetition loops in translations: known by the n-grams that come back, and by those of the source."""
 
 from collections.abc import Sequence
 from itertools import groupby

@@ -18,7 +18,7 @@ from ..text.untranslatable import (
     replace_surrogates,
 )
 from ..text.windows import join_window
-from .batched_generation import Ends
+from .batched_generation import StopConditions
 from .language_tokens import LanguageTokens
 from .repetition import REPEATED_NGRAM_SIZE
 
@@ -49,16 +49,16 @@ class TranslationVocabulary:
         self._is_known: dict[str, bool] = {}
 
     @property
-    def window_ends(self) -> Ends:
-        return Ends([self.target.eos_token_id], self._never)
+    def window_ends(self) -> StopConditions:
+        return StopConditions([self.target.eos_token_id], self._never)
 
     @property
-    def prefix_ends(self) -> Ends:
-        return Ends([self.target.eos_token_id, *self.target_separators], self._never)
+    def prefix_ends(self) -> StopConditions:
+        return StopConditions([self.target.eos_token_id, *self.target_separators], self._never)
 
-    def alone_ends(self, retry: bool = False, no_loops: bool = False) -> Ends:
+    def alone_ends(self, retry: bool = False, no_loops: bool = False) -> StopConditions:
         """How a sentence alone may end: with `retry` not at once, with `no_loops` without any n-gram twice."""
-        return Ends(
+        return StopConditions(
             [self.target.eos_token_id],
             [*self._never, *self.target_separators],
             1 if retry else None,

@@ -14,16 +14,16 @@ import pytest
 from word_translation import WordTranslator
 
 from hier_nmt.jobs.saved_outputs import SavedOutputs, saved_outputs_path
-from hier_nmt.jobs.translate import translate_documents
-from hier_nmt.translation.batched_generation import Ends, Output, Request
-from hier_nmt.translation.written_windows import ExpectedWindow
+from hier_nmt.jobs.translate_corpus import translate_documents
+from hier_nmt.translation.batched_generation import Output, Request, StopConditions
+from hier_nmt.translation.generation_constraints import ExpectedWindow
 
 BATCH_SIZE = 3
 LETTERS = "abcdefghij"
 # 40 different sentences, in documents of 8.
 DOCUMENTS = [[[f"{first} {second} {third}." for second in LETTERS[:2] for third in LETTERS[:4]]] for first in "abcde"]
 EXPECTED = [[[text.upper().replace(".", " .") for text in paragraph] for paragraph in item] for item in DOCUMENTS]
-ENDS = Ends([2], [4, 5])
+ENDS = StopConditions([2], [4, 5])
 REQUEST = Request([7, 8], [], 14)
 
 

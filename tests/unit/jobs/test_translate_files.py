@@ -6,7 +6,7 @@ from word_translation import WordTranslator
 
 from hier_nmt.data.formats.registry import read_document_file
 from hier_nmt.jobs import translate_files
-from hier_nmt.jobs.translate import ResumeError
+from hier_nmt.jobs.translate_corpus import ResumeError
 from hier_nmt.jobs.translate_files import (
     TranslatedSentence,
     languages_of,

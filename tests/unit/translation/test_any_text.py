@@ -12,7 +12,7 @@ from text_promises import check_comes_back, check_plain_text, check_stream, tran
 from tiny_models import tiny_model
 from word_translation import word_tokenizer
 
-from hier_nmt.translation.document_translation import STRATEGIES
+from hier_nmt.translation.document_translator import STRATEGIES
 from hier_nmt.translation.pipeline_document_translation import DocumentTranslationPipeline
 from hier_nmt.translation.pipeline_inputs import TEXT_FORMATS
 

@@ -11,10 +11,10 @@ from word_translation import BOS, EOS, PAD, PAR, SEP, word_tokenizer
 
 from hier_nmt import HierNMTConfig, HierNMTForConditionalGeneration
 from hier_nmt.translation import batched_generation
-from hier_nmt.translation.document_translation import STRATEGIES, DocumentTranslator
+from hier_nmt.translation.document_translator import STRATEGIES, DocumentTranslator
 from hier_nmt.translation.loop_prevention import WithoutLoops
 from hier_nmt.translation.repetition import begins_next_turn, ends_in_turns, most_turns
-from hier_nmt.translation.working_documents import SourceDocument
+from hier_nmt.translation.translation_state import SourceDocument
 
 NUM_TOKENS = 40
 PLAIN = list(range(10, 30))

@@ -9,9 +9,9 @@ from word_translation import WordTranslator, faithful
 
 from hier_nmt.text.protected_spans import protected_texts
 from hier_nmt.text.untranslatable import STAND_INS
-from hier_nmt.translation.decoding_report import DecodingStatistics
-from hier_nmt.translation.document_translation import STRATEGIES
+from hier_nmt.translation.document_translator import STRATEGIES
 from hier_nmt.translation.pipeline_document_translation import DocumentTranslationPipeline
+from hier_nmt.translation.translation_report import DecodingStatistics
 
 pytest.importorskip("sentencex")
 

@@ -5,9 +5,9 @@
 import pytest
 from word_translation import WordTranslator
 
-from hier_nmt.translation.document_translation import STRATEGIES, DocumentTranslator
+from hier_nmt.translation.document_translator import STRATEGIES, DocumentTranslator
 from hier_nmt.translation.repetition import is_loop, num_repeated_ngrams, repetition
-from hier_nmt.translation.working_documents import SourceDocument
+from hier_nmt.translation.translation_state import SourceDocument
 
 
 def test_repetition_is_the_share_of_ngrams_that_stood_there_before() -> None:
@@ -53,7 +53,7 @@ def test_cut_translations_in_loops_are_told_from_others() -> None:
     assert statistics.problems() == [
         "3 of 3 sentences with a translation that was cut at the length limit, 2 of them in a repetition loop"
     ]
-    cut = [(one.sentence, one.reason) for one in translated.incidents if one.kind == "cut"]
+    cut = [(one.sentence, one.reason) for one in translated.events if one.kind == "cut"]
     too_long = "longer than the length limit"
     assert cut == [(0, too_long), (1, f"{too_long}, in a repetition loop"), (2, f"{too_long}, in a repetition loop")]
 
@@ -66,7 +66,7 @@ def test_a_long_sentence_of_which_one_piece_is_cut_in_a_loop_is_told_so() -> Non
     translator = DocumentTranslator(model, model.tokenizer)
     (translated,) = translator.translate([SourceDocument([["a b, c d, e f, g h"]])])
     assert (translated.statistics.num_cut, translated.statistics.num_cut_in_loops) == (1, 1)
-    assert [one.reason for one in translated.incidents if one.kind == "cut"] == [
+    assert [one.reason for one in translated.events if one.kind == "cut"] == [
         "longer than the length limit, in a repetition loop"
     ]
 
@@ -79,7 +79,7 @@ def test_a_loop_is_decoded_again_without_repetition_and_told(strategy) -> None:
     # The fifth word would complete "Q R Q R" or "R Q R Q" for the second time one word later.
     assert translated.paragraphs == [["Q R Q R Q"]]
     assert translated.statistics.num_loops == translated.statistics.num_fallbacks == 1
-    assert translated.incidents == [(0, "decoded_again", "running in circles")]
+    assert translated.events == [(0, "decoded_again", "a repetition loop")]
 
 
 def test_a_loop_in_a_window_is_decoded_again_alone() -> None:
@@ -87,7 +87,7 @@ def test_a_loop_in_a_window_is_decoded_again_alone() -> None:
     translator = DocumentTranslator(model, model.tokenizer, strategy="current")
     (translated,) = translator.translate([SourceDocument([["a b c d e.", "f g h i j."]])])
     assert translated.paragraphs == [["A B C D E .", "F G H I J ."]]
-    assert [one.sentence for one in translated.incidents] == [1]
+    assert [one.sentence for one in translated.events] == [1]
 
 
 def test_a_repetitive_source_is_not_decoded_again() -> None:

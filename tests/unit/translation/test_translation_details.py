@@ -9,9 +9,9 @@ import torch
 from word_translation import WordTranslator
 
 from hier_nmt.text.document_layout import PlacedSentence
-from hier_nmt.translation.decoding_report import DecodingStatistics
-from hier_nmt.translation.document_translation import STRATEGIES
+from hier_nmt.translation.document_translator import STRATEGIES
 from hier_nmt.translation.pipeline_document_translation import DocumentTranslationPipeline
+from hier_nmt.translation.translation_report import DecodingStatistics
 
 pytest.importorskip("sentencex")
 

@@ -117,7 +117,7 @@ class QueryStates {
         if (memory_) step = S * width_;
     }
     QueryStates(const QueryStates&) = delete;
-    ~QueryStates() { memory_of_thread.give_back(); }
+    ~QueryStates() { memory_of_thread.release(); }
 
     // Copies the rows of a head to a state.
     void put(int state, Rows<const float> rows) {

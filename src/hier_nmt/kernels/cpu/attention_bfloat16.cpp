@@ -88,7 +88,7 @@ struct TileMemory {
         if (!sums) std::abort();
     }
     TileMemory(const TileMemory&) = delete;
-    ~TileMemory() { memory_of_thread.give_back(); }
+    ~TileMemory() { memory_of_thread.release(); }
 };
 
 // width: that of the plan, which may be known when this is compiled.

@@ -22,7 +22,7 @@ struct Steps {
     int64_t document, head, row;
 };
 
-// What is attended to; see SentenceWords in sentence_blocks.py for the last five.
+// What is attended to; see RankedSentences in torch_cpu/block_plan.py for the last five.
 struct Plan {
     int64_t batch_size, num_heads, num_queries, num_keys, width, num_choices, num_numbers;
     const int64_t* numbers;          // sentences read [B, H, Q, C], from 1; 0 is none
@@ -62,7 +62,7 @@ class Memory {
         return numbers_;
     }
     // Gives back what would be too much to keep for the next call.
-    void give_back() {
+    void release() {
         constexpr int64_t most_kept = 3 << 20;
         if (count_ <= most_kept) return;
         std::free(numbers_);

@@ -30,7 +30,7 @@ struct Level {
     bool has(int64_t node) const { return node < num_nodes && mask[node]; }
 };
 
-// A relevance that is no number comes last, but its node exists.
+// A relevance that is NaN comes last, but its node exists.
 inline Vector at_least_something(Vector score) {
     return score > -std::numeric_limits<float>::max() ? score : broadcast(-std::numeric_limits<float>::max());
 }

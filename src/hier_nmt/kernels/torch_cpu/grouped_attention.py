@@ -4,7 +4,7 @@
 
 The score that is added is the same for all tokens of a sentence, so attention over the selected sentences is a merge of
 plain attentions inside each of them. The queries that read the same sentence are gathered in blocks, so that all work
-is multiplications of small matrices. The backward pass computes the weights anew from the merged normaliser.
+is multiplications of small matrices. The backward pass computes the weights again from the merged normaliser.
 
 Dimensions: B batch, H heads, Q queries, K keys, E head width, N sentences, C sentences read per query (the own one
 included), R = B H' Q rows (queries of the H' heads at work), M blocks, m blocks of a chunk, L queries of a block, W
@@ -201,7 +201,7 @@ def slab_gradients(
     dropout: Dropout,
     arithmetic: Arithmetic,
 ) -> SlabGradients:
-    """The gradients of `attend_slab`, with the weights computed anew from what it gave.
+    """The gradients of `attend_slab`, with the weights computed again from what it gave.
 
     Those of keys and values are added to `grad_key` and `grad_value` [B * H * K + 1, E]; the row behind the last takes
     what the tokens behind a shorter sentence's end would get.

@@ -53,7 +53,7 @@ def search_all(
 def products_of_few(query: torch.Tensor, key: torch.Tensor, sentence_mask: torch.Tensor) -> torch.Tensor:
     """Products [B, H, Q, N] of few queries, such as those of a decoding step, as `top_columns` takes them.
 
-    Infinity stands for what is no number, minus infinity for sentences outside the mask.
+    Infinity stands for NaN, minus infinity for sentences outside the mask.
     """
     # A zero is added because no zero may be negative.
     products = (full_precision(query) @ key.transpose(2, 3)).add_(0.0).nan_to_num_(torch.inf, torch.inf, -torch.inf)
@@ -68,14 +68,14 @@ def search_many(
     own_sentence_ids: torch.Tensor | None,
     num_choosable: torch.Tensor | None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Indices and products [B, H, Q, t] for `search_all`; infinity stands for what is no number."""
-    # Minus infinity added to a product that is no number would not take it away, and a maximum might miss it.
+    """Indices and products [B, H, Q, t] for `search_all`; infinity stands for NaN."""
+    # Minus infinity added to a product that is NaN would not take it away, and a maximum might miss it.
     is_no_number = key.isnan().any(-1) & sentence_mask[:, None]
     key = key.masked_fill((is_no_number | ~sentence_mask[:, None])[..., None], 0.0)
     columns = Columns.of(key.shape[2], t, key)
     keys = columns.arrange(key, 2)
     limits = keys.new_zeros(keys.shape[:3]).masked_fill_(~columns.arrange(sentence_mask, 1)[:, None], -torch.inf)
-    # What is no number is chosen before all others.
+    # NaN is chosen before all others.
     limits = limits.masked_fill_(columns.arrange(is_no_number, 2), torch.inf)
     # `top_members` need none where everything may be chosen.
     has_limits = columns.group_size == 1 or bool((limits != 0).any())

@@ -20,7 +20,7 @@ MIN_ADJACENT = 32
 def top_columns(scores: torch.Tensor, t: int, buffers: BufferPool) -> torch.Tensor:
     """Columns [..., t], in any order, of the t < N highest scores [..., N]; of equal ones the first wins.
 
-    The scores must hold no negative zeros, and nothing that is no number, whose place in the order depends on its bits.
+    The scores must hold no negative zeros, and no NaN, whose place in the order depends on its bits.
     """
     is_few = scores.numel() <= FEW_SCORES or scores.shape[:-1].numel() <= FEW_ROWS
     is_few &= scores.device.type == "cpu"

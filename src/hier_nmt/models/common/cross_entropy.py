@@ -41,7 +41,7 @@ def mean_cross_entropy(
 
 
 class _SummedCrossEntropy(torch.autograd.Function):
-    """Sum of the cross-entropies of rows of logits, chunk by chunk; the backward pass computes softmax anew."""
+    """Sum of the cross-entropies of rows of logits, chunk by chunk; the backward pass computes softmax again."""
 
     @staticmethod
     def forward(ctx: Any, logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:

@@ -252,7 +252,7 @@ class HierNMTForConditionalGeneration(OutputLayerMixin, HierNMTPreTrainedModel, 
     ) -> dict[str, Any]:
         """Inputs of one decoding step, with the numbers of the whole target prefix.
 
-        They are derived anew from the prefix at every step: beam search reorders the prefix, not what was kept.
+        They are derived again from the prefix at every step: beam search reorders the prefix, not what was kept.
 
         Args:
             input_ids: the whole target prefix [B, L].

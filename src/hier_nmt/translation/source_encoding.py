@@ -16,9 +16,9 @@ from ..text.untranslatable import (
     num_letters,
     split_sentence,
 )
-from .decoding_report import COPIED, DecodingStatistics, Incident
+from .translation_report import COPIED, DecodingStatistics, SentenceEvent
+from .translation_state import SourceDocument, TranslationState, all_places
 from .translation_vocabulary import TranslationVocabulary
-from .working_documents import SourceDocument, WorkingDocument, all_places
 
 
 class _Encoded(NamedTuple):
@@ -41,7 +41,7 @@ class _Sentence(NamedTuple):
 
 def encode_documents(
     documents: Sequence[SourceDocument], vocabulary: TranslationVocabulary, num_context: int | None
-) -> list[WorkingDocument]:
+) -> list[TranslationState]:
     """The documents, encoded, with at most `num_context` sentences of the context before each (None: all of it)."""
     sides = [side for document in documents for side in (document.context, document.paragraphs)]
     texts = [text for side in sides for paragraph in side for text in paragraph]
@@ -57,13 +57,13 @@ def encode_documents(
 
 def _encode_document(
     document: SourceDocument, vocabulary: TranslationVocabulary, encoded: Iterator[_Encoded], num_context: int | None
-) -> WorkingDocument:
+) -> TranslationState:
     """The document as one row of sentences, without those that have nothing to translate: these stay as they are."""
     context, _ = _sentences(document.context, encoded)
     context = context[len(context) - min(num_context, len(context)) :] if num_context is not None else context
     sentences, copied = _sentences(document.paragraphs, encoded)
     row = [*context, *sentences]
-    working = WorkingDocument(
+    working = TranslationState(
         texts=[sentence.parts.core for sentence in row],
         ids=[sentence.ids for sentence in row],
         ends_paragraph=_paragraph_ends(context) + _paragraph_ends(sentences),
@@ -81,13 +81,13 @@ def _encode_document(
         copied=copied,
     )
     if document.context_translation is not None:
-        working.know([document.context_translation[sentence.number] for sentence in context])
+        working.add_known([document.context_translation[sentence.number] for sentence in context])
     return working
 
 
 def _sentences(
     paragraphs: Sequence[Sequence[str]], encoded: Iterator[_Encoded]
-) -> tuple[list[_Sentence], list[Incident]]:
+) -> tuple[list[_Sentence], list[SentenceEvent]]:
     """The sentences with something to translate, and the others but for empty ones."""
     sentences, copied = [], []
     for number, place in enumerate(all_places(paragraphs)):
@@ -95,7 +95,7 @@ def _sentences(
         if reason is None:
             sentences.append(_Sentence(parts, list(ids), place, number))
         elif text.strip():
-            copied.append(Incident(number, COPIED, reason))
+            copied.append(SentenceEvent(number, COPIED, reason))
     return sentences, copied
 
 

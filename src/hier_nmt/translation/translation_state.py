@@ -9,10 +9,10 @@ from typing import NamedTuple
 from ..text.untranslatable import SentenceParts
 from ..text.windows import Window, document_blocks, split_window
 from .batched_generation import Output
-from .decoding_report import COPIED, CUT, DECODED_AGAIN, SPLIT, DecodingStatistics, Incident
+from .generation_constraints import ExpectedWindow
 from .repetition import is_loop, num_repeated_ngrams, repetition
+from .translation_report import COPIED, CUT, DECODED_AGAIN, SPLIT, DecodingStatistics, SentenceEvent
 from .translation_vocabulary import TranslationVocabulary
-from .written_windows import ExpectedWindow
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class TranslatedDocument:
 
     paragraphs: list[list[str]]
     statistics: DecodingStatistics
-    incidents: list[Incident] = field(default_factory=list)
+    events: list[SentenceEvent] = field(default_factory=list)
 
 
 # Why a sentence is decoded again, alone.
@@ -52,7 +52,7 @@ WRONG_SEPARATORS, ENDLESS, EMPTY, LOOP, ALTERED = (
     "a window with another number of sentences",
     "a window without end",
     "empty",
-    "running in circles",
+    "a repetition loop",
     "a placeholder, tag or address lost or changed",
 )
 STAYED_EMPTY = "the model gave nothing, twice"
@@ -63,7 +63,7 @@ LOOP_TOO_LONG = f"{TOO_LONG}, in a repetition loop"
 
 
 @dataclass
-class WorkingDocument:
+class TranslationState:
     """A document while it is decoded: its sentences with something to translate in one row, context first.
 
     Attributes:
@@ -78,7 +78,7 @@ class WorkingDocument:
         parts: for each of these what is put around its translation.
         result: the paragraphs, filled already where there is nothing to translate.
         long: sentences that are too long for the model and translated in pieces; no window holds them with others.
-        incidents: what happened to the sentences of the row: (index, kind) -> reason.
+        events: what happened to the sentences of the row: (index, kind) -> reason.
         copied: the sentences that are not in the row, as there is nothing to translate.
     """
 
@@ -93,8 +93,8 @@ class WorkingDocument:
     result: list[list[str]] = field(default_factory=list)
     statistics: DecodingStatistics = field(default_factory=DecodingStatistics)
     long: set[int] = field(default_factory=set)
-    incidents: dict[tuple[int, str], str] = field(default_factory=dict)
-    copied: list[Incident] = field(default_factory=list)
+    events: dict[tuple[int, str], str] = field(default_factory=dict)
+    copied: list[SentenceEvent] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.translations: list[str | None] = [None] * len(self.texts)
@@ -112,11 +112,11 @@ class WorkingDocument:
     @classmethod
     def of_sentences(
         cls, texts: list[str], ids: list[list[int]], vocabulary: TranslationVocabulary
-    ) -> "WorkingDocument":
+    ) -> "TranslationState":
         """Sentences that have nothing to do with each other."""
         return cls(texts, ids, [False] * len(texts), 0, vocabulary)
 
-    def know(self, translations: Sequence[str]) -> None:
+    def add_known(self, translations: Sequence[str]) -> None:
         """Takes the given translations for the first sentences; empty ones are ignored."""
         for index, ids in enumerate(self.vocabulary.encode(translations, target=True)):
             if translations[index].strip():
@@ -238,9 +238,9 @@ class WorkingDocument:
 
     def _note_cut(self, index: int, output: Output) -> None:
         if output.is_complete:
-            self.incidents.pop((index, CUT), None)
+            self.events.pop((index, CUT), None)
         else:
-            self.incidents[index, CUT] = LOOP_TOO_LONG if index in self._was_loop else TOO_LONG
+            self.events[index, CUT] = LOOP_TOO_LONG if index in self._was_loop else TOO_LONG
 
     def decode_again(self, index: int, reason: str) -> None:
         """Counts and notes that a sentence is decoded again alone."""
@@ -249,16 +249,16 @@ class WorkingDocument:
         self.statistics.num_loops += reason == LOOP
         if reason == LOOP:
             self._was_loop.add(index)
-            if (index, CUT) in self.incidents:
-                self.incidents[index, CUT] = LOOP_TOO_LONG
+            if (index, CUT) in self.events:
+                self.events[index, CUT] = LOOP_TOO_LONG
         if reason == ALTERED:
             self.statistics.num_altered += 1
             self._was_altered.add(index)
             self._take_out_stand_ins(index)
-        before = self.incidents.get((index, DECODED_AGAIN))
-        self.incidents[index, DECODED_AGAIN] = reason if before is None else f"{before}; {reason}"
+        before = self.events.get((index, DECODED_AGAIN))
+        self.events[index, DECODED_AGAIN] = reason if before is None else f"{before}; {reason}"
 
-    def join_pieces(self, index: int, pieces: "WorkingDocument", joiner: str) -> None:
+    def join_pieces(self, index: int, pieces: "TranslationState", joiner: str) -> None:
         """Takes the translations of its pieces for a long sentence.
 
         Pieces without one stay as they are, and so does the sentence if none has one.
@@ -270,11 +270,11 @@ class WorkingDocument:
         self.target_ids[index] = [token_id for ids in pieces.target_ids for token_id in ids]
         self.statistics.add(replace(pieces.statistics, num_split=1))
         copied = f", {num_empty} of them copied: {STAYED_EMPTY}" if num_empty else ""
-        self.incidents[index, SPLIT] = f"{len(pairs)} pieces{copied}"
-        for (_, kind), reason in pieces.incidents.items():
-            self.incidents[index, kind] = reason
-        if LOOP_TOO_LONG in pieces.incidents.values():
-            self.incidents[index, CUT] = LOOP_TOO_LONG
+        self.events[index, SPLIT] = f"{len(pairs)} pieces{copied}"
+        for (_, kind), reason in pieces.events.items():
+            self.events[index, kind] = reason
+        if LOOP_TOO_LONG in pieces.events.values():
+            self.events[index, CUT] = LOOP_TOO_LONG
 
     def text(self, index: int) -> str:
         """Sentence `index` of the row as its reader wants it: the source, if the model gave nothing."""
@@ -297,25 +297,25 @@ class WorkingDocument:
         """The document as its reader wants it."""
         for index in range(self.first, len(self.texts)):
             if not self.translations[index]:
-                self.incidents[index, COPIED] = STAYED_EMPTY
+                self.events[index, COPIED] = STAYED_EMPTY
                 self.statistics.num_empty += 1
                 self.statistics.num_copied += 1
             elif not self._keeps_protected(index):
-                self.incidents[index, COPIED] = STAYED_ALTERED
+                self.events[index, COPIED] = STAYED_ALTERED
                 self.statistics.num_stayed_altered += 1
                 self.statistics.num_copied += 1
         paragraphs = [list(paragraph) for paragraph in self.result]
         for index, (paragraph, sentence) in enumerate(self.places, start=self.first):
             paragraphs[paragraph][sentence] = self.text(index)
-        self.statistics.num_cut += sum(kind == CUT for _, kind in self.incidents)
-        self.statistics.num_cut_in_loops += sum(reason == LOOP_TOO_LONG for reason in self.incidents.values())
+        self.statistics.num_cut += sum(kind == CUT for _, kind in self.events)
+        self.statistics.num_cut_in_loops += sum(reason == LOOP_TOO_LONG for reason in self.events.values())
         self.statistics.num_sentences += sum(map(len, paragraphs))
-        incidents = [
-            Incident(self.numbers[index - self.first], kind, reason)
-            for (index, kind), reason in self.incidents.items()
+        events = [
+            SentenceEvent(self.numbers[index - self.first], kind, reason)
+            for (index, kind), reason in self.events.items()
             if index >= self.first
         ]
-        return TranslatedDocument(paragraphs, self.statistics, sorted([*self.copied, *incidents]))
+        return TranslatedDocument(paragraphs, self.statistics, sorted([*self.copied, *events]))
 
 
 def _text_ids(output: Output, vocabulary: TranslationVocabulary) -> list[int]:
@@ -328,21 +328,21 @@ def most_target_tokens(num_source_tokens: int) -> int:
     return 2 * num_source_tokens + 10
 
 
-Place = tuple[WorkingDocument, int]
+Place = tuple[TranslationState, int]
 
 
 class Retry(NamedTuple):
     """A sentence that must be decoded again alone, and why."""
 
-    document: WorkingDocument
+    document: TranslationState
     sentence: int
     reason: str
 
 
-class Job(NamedTuple):
+class WindowJob(NamedTuple):
     """A window to decode; of its translation the sentences from `first` on are kept."""
 
-    document: WorkingDocument
+    document: TranslationState
     window: Window
     first: int
 

@@ -18,9 +18,9 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from ..data.documents import ParallelDocument
 from ..data.text_files import locked
 from ..translation.batched_generation import check_positive
-from ..translation.decoding_report import DecodingStatistics
-from ..translation.document_translation import DocumentTranslator
-from ..translation.working_documents import SourceDocument, TranslatedDocument
+from ..translation.document_translator import DocumentTranslator
+from ..translation.translation_report import DecodingStatistics
+from ..translation.translation_state import SourceDocument, TranslatedDocument
 from .saved_outputs import SavedOutputs, saved_outputs_path
 
 logger = logging.getLogger(__name__)

@@ -9,31 +9,36 @@ import torch
 from tiny_models import BOS, EOS, NUM_TOKENS, PAD, PAR, SEP
 
 from hier_nmt.configuration.position_limits import PositionLimits
-from hier_nmt.translation.written_windows import ExpectedWindow, WindowFollower, WithinPositions, count_written
+from hier_nmt.translation.generation_constraints import (
+    ExpectedWindow,
+    WindowStoppingCriteria,
+    WithinPositions,
+    count_complete_sentences,
+)
 
 SEPARATORS = (SEP, PAR)
 TOKENS = torch.tensor([[7, 8, SEP, 9, PAR, 10, 11, 12], [7, 8, 9, 10, 11, 12, 13, SEP]])
 
 
-def follow(follower: WindowFollower, rows: torch.Tensor) -> list[list[bool]]:
+def follow(follower: WindowStoppingCriteria, rows: torch.Tensor) -> list[list[bool]]:
     """What the follower says of each row after each step, from the first token behind the start token on."""
     rows = torch.nn.functional.pad(rows, (1, 0), value=BOS)
     return [follower(rows[:, :stop], None).tolist() for stop in range(2, rows.shape[1] + 1)]
 
 
 def test_sentences_are_complete_behind_their_separator():
-    complete, current = count_written(TOKENS, SEPARATORS)
+    complete, current = count_complete_sentences(TOKENS, SEPARATORS)
     assert (complete.tolist(), current.tolist()) == ([2, 1], [3, 0])
-    complete, current = count_written(TOKENS, SEPARATORS, is_ignored=TOKENS == 11)
+    complete, current = count_complete_sentences(TOKENS, SEPARATORS, is_ignored=TOKENS == 11)
     assert (complete.tolist(), current.tolist()) == ([2, 1], [2, 0])
-    complete, current = count_written(TOKENS[:, :0], SEPARATORS)
+    complete, current = count_complete_sentences(TOKENS[:, :0], SEPARATORS)
     assert (complete.tolist(), current.tolist()) == ([0, 0], [0, 0])
 
 
 def test_every_complete_sentence_but_the_last_is_told_once():
     told = []
     windows = [ExpectedWindow(3, 99), ExpectedWindow(1, 99)]
-    follow(WindowFollower(SEPARATORS, windows, False, on_written=lambda *count: told.append(count)), TOKENS)
+    follow(WindowStoppingCriteria(SEPARATORS, windows, False, on_written=lambda *count: told.append(count)), TOKENS)
     assert told == [(0, 1), (0, 2)]
 
 
@@ -41,7 +46,7 @@ def test_of_several_beams_the_furthest_is_told():
     told = []
     rows = torch.tensor([[7, 8, 9, SEP], [7, SEP, 8, 9], [7, 8, SEP, SEP], [SEP, 7, 8, SEP]])
     windows = [ExpectedWindow(4, 99), ExpectedWindow(4, 99)]
-    follow(WindowFollower(SEPARATORS, windows, False, on_written=lambda *count: told.append(count)), rows)
+    follow(WindowStoppingCriteria(SEPARATORS, windows, False, on_written=lambda *count: told.append(count)), rows)
     assert told == [(1, 1), (0, 1), (1, 2)]
 
 
@@ -49,28 +54,28 @@ def test_a_row_ends_with_its_first_separator_too_many():
     # Two separators make three sentences: one more than the first window has, as many as the second.
     rows = TOKENS[:1].repeat(2, 1)
     windows = [ExpectedWindow(2, 99), ExpectedWindow(3, 99)]
-    ended = follow(WindowFollower(SEPARATORS, windows, True), rows)
+    ended = follow(WindowStoppingCriteria(SEPARATORS, windows, True), rows)
     assert [row[0] for row in ended] == [False] * 4 + [True] * 4
     assert not any(row[1] for row in ended)
 
 
 def test_a_row_ends_with_a_sentence_that_is_too_long():
     windows = [ExpectedWindow(9, 2), ExpectedWindow(9, 7)]
-    ended = follow(WindowFollower(SEPARATORS, windows, True), TOKENS)
+    ended = follow(WindowStoppingCriteria(SEPARATORS, windows, True), TOKENS)
     assert [row[0] for row in ended] == [False] * 7 + [True]
     assert not any(row[1] for row in ended)
 
 
 def test_beams_are_told_of_but_never_ended():
     windows = [ExpectedWindow(1, 1)]
-    assert not any(map(any, follow(WindowFollower(SEPARATORS, windows, False), TOKENS)))
+    assert not any(map(any, follow(WindowStoppingCriteria(SEPARATORS, windows, False), TOKENS)))
 
 
 def test_beams_that_run_out_of_positions_are_ended():
     # In the second row the seventh token would stand in position 7, behind the start token.
     windows = [ExpectedWindow(9, 99), ExpectedWindow(9, 99)]
     for limits, first in ((PositionLimits(sentence_tokens=7), (None, 5)), (PositionLimits(sentences=2), (4, None))):
-        ended = follow(WindowFollower(SEPARATORS, windows, False, limits), TOKENS)
+        ended = follow(WindowStoppingCriteria(SEPARATORS, windows, False, limits), TOKENS)
         for row in (0, 1):
             steps = [step for step, rows in enumerate(ended) if rows[row]]
             assert (steps or [None])[0] == first[row]

@@ -26,7 +26,7 @@ class ExpectedWindow(NamedTuple):
     max_sentence_tokens: int
 
 
-class WindowFollower(StoppingCriteria):
+class WindowStoppingCriteria(StoppingCriteria):
     """Tells how many sentences are complete after each step, and ends rows that cannot become a translation.
 
     Such a row has more separators than its window, or a sentence longer than any alone could be. In beam search, which
@@ -55,7 +55,7 @@ class WindowFollower(StoppingCriteria):
 
     def __call__(self, input_ids: torch.Tensor, scores: Any, **kwargs: Any) -> torch.Tensor:  # type: ignore[override]
         """Which rows [B] are to end, after tokens [B, 1 + T] of which the first is the start token."""
-        num_complete, num_current = count_written(input_ids[:, 1:], self.separator_ids)
+        num_complete, num_current = count_complete_sentences(input_ids[:, 1:], self.separator_ids)
         num_beams = len(input_ids) // len(self.windows)
         if self.on_written is not None:
             self._report(num_complete.unflatten(0, (-1, num_beams)).amax(1).tolist())
@@ -100,7 +100,9 @@ class WithinPositions(LogitsProcessor):
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:  # type: ignore[override]
         """The scores [B, V] of the token behind `input_ids` [B, T], minus infinity where it is forbidden."""
-        num_complete, num_current = count_written(input_ids, self.separator_ids, input_ids == self.pad_token_id)
+        num_complete, num_current = count_complete_sentences(
+            input_ids, self.separator_ids, input_ids == self.pad_token_id
+        )
         if self.limits.sentence_tokens is not None:
             # The token that closes the sentence has a position, too; so may a start token of the padding's id.
             closing_ids = [*self.separator_ids, *self.end_ids]
@@ -130,7 +132,7 @@ class WithinPositions(LogitsProcessor):
 
 
 class WithinLengths(LogitsProcessor):
-    """Ends each row at its own longest length, so that a beam search does not depend on what else is in its batch.
+    """Ends each row at its own length limit, so that a beam search does not depend on what else is in its batch.
 
     Args:
         lengths: the most new tokens of each document of the batch, the end token counted; its beams are neighbouring
@@ -152,7 +154,7 @@ class WithinLengths(LogitsProcessor):
         return scores.masked_fill(rows[:, None] & is_other, LOST_SCORE)
 
 
-def count_written(
+def count_complete_sentences(
     tokens: torch.Tensor, separator_ids: Collection[int], is_ignored: torch.Tensor | None = None
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """How many sentences the tokens [B, T] complete [B], and how many tokens stand behind the last of these [B].

@@ -18,7 +18,7 @@ class DecodingStatistics:
         num_wrong_separators: translated windows with another number of sentences than the source.
         num_endless: translated windows that reached the length limit before the end token.
         num_empty_retries: sentences whose translation was empty at first.
-        num_loops: sentences whose translation ran in circles at first.
+        num_loops: sentences whose translation was a repetition loop at first.
         num_altered: sentences whose translation did not have each placeholder, tag and address as often as the source,
             or in another order, at first.
         num_empty: sentences for which the model gave nothing in the end; they are copied.
@@ -75,7 +75,7 @@ class DecodingStatistics:
         return [f"{count} of {self.num_sentences} sentences {what}" for what, count in told.items() if count]
 
 
-class Incident(NamedTuple):
+class SentenceEvent(NamedTuple):
     """Something that happened to a sentence, counted through its document from 0."""
 
     sentence: int
@@ -83,18 +83,18 @@ class Incident(NamedTuple):
     reason: str
 
 
-# Kinds of incidents, in the order in which they are told.
+# Kinds of events, in the order in which they are reported.
 COPIED, CUT, SPLIT, DECODED_AGAIN = "copied", "cut", "split", "decoded_again"
 INCIDENT_KINDS = (COPIED, CUT, SPLIT, DECODED_AGAIN)
 
 
-def details(statistics: DecodingStatistics, incidents: Iterable[Incident]) -> dict[str, Any]:
+def details(statistics: DecodingStatistics, events: Iterable[SentenceEvent]) -> dict[str, Any]:
     """A document's counts, and for each kind of incident the sentences with the reasons.
 
     `{"counts": {...}, "copied": [{"sentence": 3, "reason": "no letters"}], "cut": [...], "split": [...],
     "decoded_again": [...]}`; sentences are counted from 0, as in the list of sentences.
     """
     lists: dict[str, list[dict[str, Any]]] = {kind: [] for kind in INCIDENT_KINDS}
-    for one in sorted(incidents):
+    for one in sorted(events):
         lists[one.kind].append({"sentence": one.sentence, "reason": one.reason})
     return {"counts": asdict(statistics), **lists}

@@ -12,9 +12,9 @@ Four strategies turn sentences into decoder runs:
 * `document`: everything at once, in blocks of K sentences that do not overlap (K = 0: as many as fit).
 
 The decoder is not trusted: a translated window with the wrong number of separators, without an end, or with an empty
-sentence is thrown away for that sentence, which is then decoded again alone; so is a translation that runs in circles,
+sentence is thrown away for that sentence, which is then decoded again alone; so is a translation in a repetition loop,
 with the repetition forbidden, and one that lacks a placeholder or has it twice, with the placeholders taken out. Most
-circles are not entered in the first place, see `loop_prevention`. What happened is counted, and told of each sentence.
+loops are prevented, see `loop_prevention`. What happened is counted, and told of each sentence.
 
 Dimensions: B batch, S source tokens, T target tokens.
 """
@@ -26,23 +26,23 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from ..text.long_sentences import sentence_joiner, split_long_sentence
 from ..text.windows import Window, fit_window
-from .batched_generation import BatchedGenerator, Ends, Output, Request, check_positive
-from .document_encoding import encode_documents
+from .batched_generation import BatchedGenerator, Output, Request, StopConditions, check_positive
+from .generation_constraints import ExpectedWindow
 from .language_tokens import check_languages, check_translates
-from .translation_vocabulary import TranslationVocabulary
-from .working_documents import (
+from .source_encoding import encode_documents
+from .translation_state import (
     ALTERED,
     EMPTY,
     LOOP,
-    Job,
     Place,
     Retry,
     SourceDocument,
     TranslatedDocument,
-    WorkingDocument,
+    TranslationState,
+    WindowJob,
     most_target_tokens,
 )
-from .written_windows import ExpectedWindow
+from .translation_vocabulary import TranslationVocabulary
 
 STRATEGIES = ("sentence", "current", "prefix", "document")
 
@@ -152,7 +152,7 @@ class DocumentTranslator:
         yield from working.ready(len(working.texts))
         return working.finish()
 
-    def _decode_from(self, document: WorkingDocument, start: int, jobs: dict[int, Job]) -> None:
+    def _decode_from(self, document: TranslationState, start: int, jobs: dict[int, WindowJob]) -> None:
         """Decodes the first sentence that is not known, and with it some of those that follow."""
         if self.strategy == "prefix":
             if start in document.long:
@@ -160,7 +160,7 @@ class DocumentTranslator:
             else:
                 self._decode_next([(document, start)])
             return
-        group: list[Job] = []
+        group: list[WindowJob] = []
         index, stop = start, start + self.generator.batch_size
         while index < min(stop, len(document.texts)):
             if index in jobs:
@@ -169,7 +169,7 @@ class DocumentTranslator:
         self._translate_long_sentences([(document, at) for at in sorted(document.long) if start <= at < index])
         self._decode_jobs(group)
 
-    def _prepared(self, documents: Sequence[SourceDocument]) -> list[WorkingDocument]:
+    def _prepared(self, documents: Sequence[SourceDocument]) -> list[TranslationState]:
         """The documents, encoded and checked, with their long sentences marked."""
         working = encode_documents(documents, self.vocabulary, self._num_context())
         limits = self._sentence_limits()
@@ -183,7 +183,7 @@ class DocumentTranslator:
         """The most context sentences that a window can hold; None means no limit."""
         return None if self.window_sentences == 0 else self.window_sentences - 1
 
-    def _check_positions(self, document: WorkingDocument) -> None:
+    def _check_positions(self, document: TranslationState) -> None:
         """Raises a ValueError for a window beyond a learned table, before anything is decoded."""
         for window in self._windows_to_decode(document):
             num_paragraphs = sum(document.ends_paragraph[window.start : window.stop - 1]) + 1
@@ -196,7 +196,7 @@ class DocumentTranslator:
                         f"model's configuration, with which all {level}s beyond share the last position."
                     )
 
-    def _windows_to_decode(self, document: WorkingDocument) -> list[Window]:
+    def _windows_to_decode(self, document: TranslationState) -> list[Window]:
         """The windows of a document, as far as they are known beforehand; of those that only grow, the last."""
         limits = (self.max_source_tokens, self.max_target_tokens)
         if self.strategy == "document":
@@ -234,33 +234,33 @@ class DocumentTranslator:
             for document, index in wanted
         ]
         # Each piece is a sentence of a document of its own, so that it is decoded with all the usual care.
-        pieces_as_documents = [WorkingDocument.of_sentences(texts, encode(texts), self.vocabulary) for texts in pieces]
+        pieces_as_documents = [TranslationState.of_sentences(texts, encode(texts), self.vocabulary) for texts in pieces]
         self._decode_alone([(piece, index) for piece in pieces_as_documents for index in range(len(piece.texts))])
         for (document, index), piece in zip(wanted, pieces_as_documents, strict=True):
             document.join_pieces(index, piece, self.joiner)
             if index >= document.first:
                 self.on_progress(1)
 
-    def _decode_jobs(self, jobs: list[Job]) -> None:
+    def _decode_jobs(self, jobs: list[WindowJob]) -> None:
         """Windows that do not depend on each other, all in one pool."""
         alone = [(job.document, job.window.start) for job in jobs if job.num_sentences == 1]
         self._decode_alone(alone, report=True)
         self._decode_windows([job for job in jobs if job.num_sentences > 1])
 
-    def _jobs(self, document: WorkingDocument) -> list[Job]:
+    def _jobs(self, document: TranslationState) -> list[WindowJob]:
         """The windows of a document, of the strategies that know them beforehand."""
         if self.strategy == "prefix":
             return []
         if self.strategy == "document":
             blocks = document.blocks(self.window_sentences, self.max_source_tokens, self.max_target_tokens)
-            return [Job(document, block, max(block.start, document.first)) for block in blocks]
+            return [WindowJob(document, block, max(block.start, document.first)) for block in blocks]
         return [
-            Job(document, self._fitted(document, index), index)
+            WindowJob(document, self._fitted(document, index), index)
             for index in range(document.first, len(document.texts))
             if not document.is_apart(index)
         ]
 
-    def _fitted(self, document: WorkingDocument, index: int) -> Window:
+    def _fitted(self, document: TranslationState, index: int) -> Window:
         """The window of sentence `index`, without context that does not fit."""
         start = 0 if self.window_sentences == 0 else max(0, index + 1 - self.window_sentences)
         wanted = Window(start, index + 1)
@@ -268,7 +268,7 @@ class DocumentTranslator:
         document.statistics.num_shortened_windows += window != wanted
         return window
 
-    def _fit(self, document: WorkingDocument, wanted: Window) -> Window:
+    def _fit(self, document: TranslationState, wanted: Window) -> Window:
         """The window without context that is too long, or stands before a sentence that is."""
         inside = Window(0, wanted.stop - wanted.start)
         source_lengths = document.source_lengths[wanted.start : wanted.stop]
@@ -286,7 +286,7 @@ class DocumentTranslator:
         ]
         return window._replace(start=too_long[-1] + 1) if too_long else window
 
-    def _decode_windows(self, jobs: list[Job]) -> None:
+    def _decode_windows(self, jobs: list[WindowJob]) -> None:
         """Windows of several sentences, each decoded as a whole; what is wrong with them is decoded again alone."""
         requests = [self._request(job.document.source_ids(job.window), expected=job.expected()) for job in jobs]
         num_reported = [0] * len(jobs)
@@ -309,7 +309,7 @@ class DocumentTranslator:
 
     def _decode_alone(self, places: list[Place], report: bool = False, retry: bool = False) -> None:
         """Each sentence without any context. An empty translation is tried once more, with the end token forbidden, and
-        one that runs in circles without any n-gram twice."""
+        a repetition loop without any n-gram twice."""
         outputs = self._run_alone(places, self.vocabulary.alone_ends(retry), report)
         failed = []
         for (document, index), output in zip(places, outputs, strict=True):
@@ -333,11 +333,11 @@ class DocumentTranslator:
         if altered:
             self._decode_again(altered)
 
-    def _run_alone(self, places: list[Place], ends: Ends, report: bool) -> list[Output]:
+    def _run_alone(self, places: list[Place], ends: StopConditions, report: bool) -> list[Output]:
         requests = [self._request(document.alone_ids(index)) for document, index in places]
         return self.generator.run(requests, ends, (lambda index: self.on_progress(1)) if report else None)
 
-    def _decode_in_order(self, documents: list[WorkingDocument]) -> None:
+    def _decode_in_order(self, documents: list[TranslationState]) -> None:
         """Strategy `prefix`: the next sentence of every document at the same time."""
         while places := [(document, index) for document in documents if (index := document.next_index()) is not None]:
             self._decode_next(places)
@@ -349,7 +349,7 @@ class DocumentTranslator:
             if window.start == index:
                 alone.append((document, index))
                 continue
-            jobs.append(Job(document, window, index))
+            jobs.append(WindowJob(document, window, index))
             num_source = document.source_lengths[index]
             requests.append(self._request(document.source_ids(window), document.prefix_ids(window), num_source))
         self._decode_alone(alone)
