@@ -6,6 +6,7 @@ import ast
 import configparser
 import re
 import sys
+import xml.etree.ElementTree as ElementTree
 from collections.abc import Collection, Iterator
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -177,6 +178,16 @@ def test_every_part_of_the_package_has_its_place_in_the_flow() -> None:
 def test_rooms_import_rooms_below_them() -> None:
     rooms = list(MAY_IMPORT)
     assert all(below <= set(rooms[: rooms.index(room)]) for room, below in MAY_IMPORT.items())
+
+
+def test_the_picture_has_every_room_above_those_that_it_imports() -> None:
+    svg = "{http://www.w3.org/2000/svg}"
+    groups = ElementTree.parse(PACKAGE.parents[1] / "docs" / "images" / "rooms.svg").iter(f"{svg}g")
+    heights = {group.find(f"{svg}text").text: float(group.find(f"{svg}rect").get("y")) for group in groups}
+    rooms = {room: below for room, below in MAY_IMPORT.items() if room != "__main__"}
+    assert heights.keys() == rooms.keys()
+    for room, below in rooms.items():
+        assert all(heights[room] < heights[one] for one in below), room
 
 
 def test_no_import_points_back() -> None:

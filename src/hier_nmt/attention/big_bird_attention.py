@@ -61,7 +61,9 @@ class BigBirdAttention(MultiHeadAttention):
     ) -> tuple[torch.Tensor, torch.Tensor | None]:
         """Attended states [B, Q, D] and, on request, weights [B, H, Q, K].
 
-        Args as in `MultiHeadAttention.forward`, and:
+        Takes the arguments of `MultiHeadAttention.forward`, and:
+
+        Args:
             output_attentions: compute the weights, which takes the masked form.
         """
         query = self._split_heads(self.q_proj(hidden_states))

@@ -78,7 +78,9 @@ class ConditionalAttention(MultiHeadAttention):
     ) -> tuple[torch.Tensor, torch.Tensor | None, torch.Tensor, torch.Tensor]:
         """Attended states [B, Q, D], weights [B, H, Q, K] on request, selected sentences and scores [B, H, Q, t].
 
-        Args as in `MultiHeadAttention.forward`, and:
+        Takes the arguments of `MultiHeadAttention.forward`, and:
+
+        Args:
             sentence_keys: what `sentence_keys` gave for the keys' sentences.
             output_attentions: compute the weights, which takes the dense form.
         """

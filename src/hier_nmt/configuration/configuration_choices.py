@@ -47,6 +47,7 @@ CROSS_ATTENTIONS: dict[str, AttentionSlot] = {
     "hierarchical": _SELECTED,
 }
 SENTENCE_ENCODERS = ("source2token", "conv")
+POSITION_VECTORS = ("sinusoidal", "learned")
 RNN_TYPES = ("lstm", "gru")
 RNN_ATTENTIONS = ("none", "additive")
 POSITION_ENCODINGS = ("sequential", "segment_shifted", "multi_level")

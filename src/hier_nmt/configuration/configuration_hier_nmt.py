@@ -2,11 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Configuration of the hierarchical document translation model."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import field
 from typing import Any
-
-from transformers.activations import ACT2FN
 
 from .configuration_choices import (
     ATTENTION_KERNELS,
@@ -16,16 +14,15 @@ from .configuration_choices import (
     POSITION_ENCODINGS,
     SENTENCE_ENCODERS,
 )
-from .hub_config import HubConfig, strict
+from .hub_config import strict
+from .translation_config import TransformerConfig
 
-POSITION_VECTORS = ("sinusoidal", "learned")
 SEGMENT_EMBEDDINGS = ("none", "sinusoidal", "learned")
 STRUCTURE_LEVELS = ("token", "sentence", "paragraph")
 TOKEN_POSITION_ORIGINS = ("document", "sentence")
 CONTEXT_BLOCKS = ("none", "block", "heads")
 SENTENCE_ENCODER_SHARINGS = ("layer", "model")
 TREE_SELECTIONS = ("cumulative", "node")
-BIG_BIRD_COUNTS = ("big_bird_global_tokens", "big_bird_window_blocks", "big_bird_random_blocks", "big_bird_seed")
 
 # Positions that restart in each sentence, so that documents may be longer than those of the training.
 _WHOLE_DOCUMENTS: dict[str, Any] = {
@@ -64,27 +61,11 @@ PRESETS: dict[str, dict[str, Any]] = {
 
 
 @strict
-class HierNMTConfig(HubConfig):
+class HierNMTConfig(TransformerConfig):
     """Everything that defines one HierNMT network and the windows it was trained on.
 
     Args:
-        vocab_size: number of (source) tokens V.
-        decoder_vocab_size: number of target tokens where the vocabularies are separate; default: `vocab_size`.
-        d_model: width D of the hidden states.
-        encoder_layers, decoder_layers: number of layers.
-        encoder_attention_heads, decoder_attention_heads: number of heads H; must divide `d_model`.
-        encoder_ffn_dim, decoder_ffn_dim: inner width of the feed-forward blocks.
-        dropout: on embeddings and at the end of every block, as in BART.
-        attention_dropout: on the attention weights.
-        activation_dropout: inside the feed-forward block.
         encoder_layerdrop, decoder_layerdrop: probability of leaving out a layer in training (Fan et al. 2019).
-        activation_function: name in `transformers.activations.ACT2FN`.
-        normalize_before: layer norm in front of each block and once at the end (pre-norm); else behind each block.
-        scale_embedding: multiply token embeddings by sqrt(D).
-        tie_word_embeddings: output layer shares the decoder's embedding matrix.
-        share_encoder_decoder_embeddings: encoder and decoder share one matrix (one joint vocabulary), unless
-            `tie_word_embeddings` is off, which unties all three.
-        init_std: standard deviation of the initial weights.
         encoder_self_attention, decoder_self_attention, cross_attention: what a token may look at in each attention
             slot: `document`, `sentence`, `conditional` or, but for the decoder's self-attention, `hierarchical`
             (Trankova et al. 2024, Table 1); in self-attention also `big_bird`.
@@ -98,17 +79,8 @@ class HierNMTConfig(HubConfig):
         attention_kernel: how `conditional`, `hierarchical` and `big_bird` slots are computed: `reference` (masked),
             `grouped` (linear), `auto`, whichever is faster, or `triton` (on a GPU, experimental; `big_bird` as with
             `auto`), see `attend_selected_sentences`; under `torch.compile` always `reference`.
-        big_bird_block_size: tokens of a block of `big_bird` attention (Zaheer et al. 2020). Like the next four it is
-            read at every forward.
-        big_bird_global_tokens: first tokens of a document, which all see; those of a source see all.
-        big_bird_window_blocks: blocks seen on either side of the own one (before it, in the decoder).
-        big_bird_random_blocks: blocks seen elsewhere (before the window, in the decoder), others in each layer and
-            head.
-        big_bird_seed: from which it follows which these are.
         sentence_encoder: what encodes sentences: `source2token` (Trankova et al. 2024, eq. 2) or, for context blocks
             and heads alone, `conv`: summaries by a convolution, whatever the sentences (Shen 2023, section III.1).
-        summary_kernel_size: tokens S of a window of `conv`, the mean length of a sentence; windows are half of it
-            apart.
         sentence_encoder_sharing: sentences are encoded anew in each `layer`, or once for the whole `model`, from the
             embedding output.
         sentence_encoder_heads: queries by which a sentence is pooled (each with its share of the width); the paper has
@@ -129,12 +101,7 @@ class HierNMTConfig(HubConfig):
         max_position_embeddings, max_sentence_positions, max_paragraph_positions: sizes of the learned tables. A
             position beyond the end of its table is an error.
         sentence_position_clamp: sentences and paragraphs beyond the end of their table share its last position instead.
-        window_sentences: K, the sentences of a window (1: sentence level; 0: whole document).
-        max_source_tokens, max_target_tokens: longest window, separators counted.
-        source_language, target_language: ISO 639 codes, or None.
-        pad_token_id, bos_token_id, eos_token_id, decoder_start_token_id: as everywhere in Transformers.
-        sep_token_id: closes a sentence.
-        par_token_id: closes the last sentence of a paragraph, in place of `sep_token_id`.
+        others: as in `TransformerConfig` and `TranslationConfig`.
 
     Raises:
         ValueError: an unknown name or an impossible number, naming the value and what is possible.
@@ -146,35 +113,8 @@ class HierNMTConfig(HubConfig):
         "AutoModel": "modeling_hier_nmt.HierNMTModel",
         "AutoModelForSeq2SeqLM": "modeling_hier_nmt.HierNMTForConditionalGeneration",
     }
-    keys_to_ignore_at_inference = ["past_key_values", "cache"]
-    attribute_map = {
-        "hidden_size": "d_model",
-        "num_attention_heads": "encoder_attention_heads",
-        "num_hidden_layers": "encoder_layers",
-    }
-
-    vocab_size: int = 16000
-    decoder_vocab_size: int | None = None
-    d_model: int = 512
-    encoder_layers: int = 6
-    decoder_layers: int = 6
-    encoder_attention_heads: int = 8
-    decoder_attention_heads: int = 8
-    encoder_ffn_dim: int = 2048
-    decoder_ffn_dim: int = 2048
-    dropout: float | int = 0.1
-    attention_dropout: float | int = 0.0
-    activation_dropout: float | int = 0.0
     encoder_layerdrop: float | int = 0.0
     decoder_layerdrop: float | int = 0.0
-    activation_function: str = "relu"
-    normalize_before: bool = True
-    scale_embedding: bool = True
-    tie_word_embeddings: bool = True
-    share_encoder_decoder_embeddings: bool = True
-    init_std: float = 0.02
-    encoder_self_attention: str = "document"
-    decoder_self_attention: str = "document"
     cross_attention: str = "document"
     num_selected_sentences: int = 4
     num_selected_sentences_encoder: int | None = None
@@ -182,49 +122,19 @@ class HierNMTConfig(HubConfig):
     num_selected_sentences_cross: int | None = None
     always_keep_own_sentence: bool = False
     tree_selection: str = "cumulative"
-    attention_kernel: str = "auto"
-    big_bird_block_size: int = 64
-    big_bird_global_tokens: int = 2
-    big_bird_window_blocks: int = 1
-    big_bird_random_blocks: int = 3
-    big_bird_seed: int = 0
     sentence_encoder: str = "source2token"
-    summary_kernel_size: int = 16
     sentence_encoder_sharing: str = "layer"
     sentence_encoder_heads: int = 1
     context_block: str = "none"
     num_sentence_heads: int = 2
     position_encoding: str = "sequential"
-    position_embedding_type: str = "sinusoidal"
     segment_shift: int = 0
     segment_embedding: str = "none"
     structure_levels: list[str] = field(default_factory=lambda: list(STRUCTURE_LEVELS))
     token_position_origin: str = "document"
-    max_position_embeddings: int = 1024
     max_sentence_positions: int = 128
     max_paragraph_positions: int = 64
     sentence_position_clamp: bool = False
-    window_sentences: int = 1
-    max_source_tokens: int = 1024
-    max_target_tokens: int = 1024
-    source_language: str | None = None
-    target_language: str | None = None
-    is_encoder_decoder: bool = True
-    use_cache: bool = True
-    pad_token_id: int | None = 0
-    bos_token_id: int | None = 1
-    eos_token_id: int | list[int] | None = 2
-    decoder_start_token_id: int | None = 1
-    sep_token_id: int | None = 4
-    par_token_id: int | None = 5
-
-    def __post_init__(self, **kwargs: Any) -> None:
-        if self.decoder_vocab_size is None:
-            self.decoder_vocab_size = self.vocab_size
-        super().__post_init__(**kwargs)
-        # Not as validators of `strict`, which would hide these errors behind another class than ValueError.
-        self.check_names()
-        self.check_numbers()
 
     @classmethod
     def preset(cls, name: str, **changes: Any) -> "HierNMTConfig":
@@ -250,21 +160,6 @@ class HierNMTConfig(HubConfig):
             if is_derived or not hasattr(default, change):
                 raise ValueError(f"{change}={value!r} changes nothing: {cls.__name__} has no such field.")
         return cls(**{**PRESETS[name], **changes})
-
-    @property
-    def target_vocab_size(self) -> int:
-        """Number of target tokens V."""
-        return self.vocab_size if self.decoder_vocab_size is None else self.decoder_vocab_size
-
-    @property
-    def separator_token_ids(self) -> tuple[int, ...]:
-        """Ids of the tokens that close a sentence."""
-        return tuple(token_id for token_id in (self.sep_token_id, self.par_token_id) if token_id is not None)
-
-    @property
-    def paragraph_token_ids(self) -> tuple[int, ...]:
-        """Ids of the tokens that close a paragraph."""
-        return () if self.par_token_id is None else (self.par_token_id,)
 
     @property
     def reads_sentences(self) -> bool:
@@ -319,9 +214,9 @@ class HierNMTConfig(HubConfig):
         of_slot = getattr(self, f"num_selected_sentences_{slot}")
         return self.num_selected_sentences if of_slot is None else of_slot
 
-    def check_names(self) -> None:
-        """Raises a ValueError for a name that no table holds."""
-        choices: dict[str, Collection[str]] = {
+    def name_choices(self) -> Mapping[str, Collection[str]]:
+        """The fields that hold names, and the names that each may hold."""
+        return {
             "encoder_self_attention": ENCODER_SELF_ATTENTIONS,
             "decoder_self_attention": DECODER_SELF_ATTENTIONS,
             "cross_attention": CROSS_ATTENTIONS,
@@ -331,19 +226,19 @@ class HierNMTConfig(HubConfig):
             "sentence_encoder_sharing": SENTENCE_ENCODER_SHARINGS,
             "context_block": CONTEXT_BLOCKS,
             "position_encoding": POSITION_ENCODINGS,
-            "position_embedding_type": POSITION_VECTORS,
             "segment_embedding": SEGMENT_EMBEDDINGS,
             "token_position_origin": TOKEN_POSITION_ORIGINS,
-            "activation_function": ACT2FN,
+            **super().name_choices(),
         }
+
+    def check_names(self) -> None:
+        """Raises a ValueError for a name that no table holds, or for names that rule each other out."""
         if self.decoder_self_attention == "hierarchical":
             raise ValueError(
                 "decoder_self_attention='hierarchical' is impossible: nodes of the tree would span sentences that are "
                 "not written yet. Choose conditional."
             )
-        for name, possible in choices.items():
-            if getattr(self, name) not in possible:
-                raise ValueError(f"{name}={getattr(self, name)!r} is unknown; choose one of {', '.join(possible)}.")
+        super().check_names()
         self.check_summaries()
         levels = self.structure_levels
         if not levels or len(set(levels)) < len(levels) or not set(levels) <= set(STRUCTURE_LEVELS):
@@ -366,17 +261,11 @@ class HierNMTConfig(HubConfig):
 
     def check_numbers(self) -> None:
         """Raises a ValueError for a number that no network or window can have."""
-        for side in ("encoder", "decoder"):
-            num_heads = getattr(self, f"{side}_attention_heads")
-            if num_heads < 1 or self.d_model % num_heads:
-                raise ValueError(f"{side}_attention_heads={num_heads} must divide d_model={self.d_model}.")
-        for name in ("dropout", "attention_dropout", "activation_dropout", "encoder_layerdrop", "decoder_layerdrop"):
-            if not 0 <= getattr(self, name) < 1:
-                raise ValueError(f"{name}={getattr(self, name)} must be at least 0 and below 1.")
-        slots = ("num_selected_sentences", "num_selected_sentences_encoder", "num_selected_sentences_decoder")
-        for name in (*slots, "num_selected_sentences_cross"):
-            if getattr(self, name) is not None and getattr(self, name) < 1:
-                raise ValueError(f"{name}={getattr(self, name)} must be at least 1.")
+        super().check_numbers()
+        self.check_probabilities("encoder_layerdrop", "decoder_layerdrop")
+        self.check_at_least(1, "num_selected_sentences", "max_sentence_positions", "max_paragraph_positions")
+        self.check_at_least(1, *(f"num_selected_sentences_{slot}" for slot in ("encoder", "decoder", "cross")))
+        self.check_at_least(0, "segment_shift")
         if self.sentence_encoder_heads < 1 or self.d_model % self.sentence_encoder_heads:
             raise ValueError(
                 f"sentence_encoder_heads={self.sentence_encoder_heads} must divide d_model={self.d_model}."
@@ -385,33 +274,6 @@ class HierNMTConfig(HubConfig):
         if not 0 <= self.num_context_heads < num_heads:
             raise ValueError(
                 f"num_sentence_heads={self.num_sentence_heads} must leave at least one of {num_heads} attention heads."
-            )
-        sizes = ("vocab_size", "decoder_vocab_size", "d_model", "encoder_ffn_dim", "decoder_ffn_dim")
-        tables = ("max_position_embeddings", "max_sentence_positions", "max_paragraph_positions")
-        for name in (
-            *sizes,
-            *tables,
-            "summary_kernel_size",
-            "big_bird_block_size",
-            "max_source_tokens",
-            "max_target_tokens",
-        ):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name}={getattr(self, name)} must be at least 1.")
-        for name in (
-            "encoder_layers",
-            "decoder_layers",
-            "init_std",
-            "segment_shift",
-            "window_sentences",
-            *BIG_BIRD_COUNTS,
-        ):
-            if getattr(self, name) < 0:
-                raise ValueError(f"{name}={getattr(self, name)} must not be negative.")
-        if self.share_encoder_decoder_embeddings and self.decoder_vocab_size != self.vocab_size:
-            raise ValueError(
-                f"decoder_vocab_size={self.decoder_vocab_size} differs from vocab_size={self.vocab_size}: separate "
-                f"vocabularies need share_encoder_decoder_embeddings=False."
             )
 
 

@@ -2,14 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Configuration of the recurrent encoder-decoder, a model of single sentences."""
 
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from .configuration_choices import RNN_ATTENTIONS, RNN_TYPES
-from .hub_config import HubConfig, strict
+from .hub_config import strict
+from .translation_config import TranslationConfig
 
 
 @strict
-class RNNNMTConfig(HubConfig):
+class RNNNMTConfig(TranslationConfig):
     """Everything that defines one recurrent encoder-decoder (Ogunnaike 2022, sections 3 and 4).
 
     Args:
@@ -48,11 +50,8 @@ class RNNNMTConfig(HubConfig):
         "AutoModel": "modeling_rnn_nmt.RNNNMTModel",
         "AutoModelForSeq2SeqLM": "modeling_rnn_nmt.RNNNMTForConditionalGeneration",
     }
-    keys_to_ignore_at_inference = ["past_key_values", "cache"]
     attribute_map = {"num_hidden_layers": "encoder_layers"}
 
-    vocab_size: int = 16000
-    decoder_vocab_size: int | None = None
     embedding_size: int = 512
     hidden_size: int = 1024
     encoder_layers: int = 1
@@ -62,64 +61,27 @@ class RNNNMTConfig(HubConfig):
     attention: str = "additive"
     attention_size: int | None = None
     input_feeding: bool = False
-    dropout: float | int = 0.1
-    tie_word_embeddings: bool = True
-    share_encoder_decoder_embeddings: bool = True
     init_std: float = 0.05
-    window_sentences: int = 1
     max_source_tokens: int = 256
     max_target_tokens: int = 256
-    source_language: str | None = None
-    target_language: str | None = None
-    is_encoder_decoder: bool = True
-    use_cache: bool = True
-    pad_token_id: int | None = 0
-    bos_token_id: int | None = 1
-    eos_token_id: int | list[int] | None = 2
-    decoder_start_token_id: int | None = 1
-    sep_token_id: int | None = 4
-    par_token_id: int | None = 5
 
     def __post_init__(self, **kwargs: Any) -> None:
-        if self.decoder_vocab_size is None:
-            self.decoder_vocab_size = self.vocab_size
         if self.attention_size is None:
             self.attention_size = self.hidden_size
         super().__post_init__(**kwargs)
-        # Not as validators of `strict`, which would hide these errors behind another class than ValueError.
-        self.check_names()
-        self.check_numbers()
-
-    @property
-    def target_vocab_size(self) -> int:
-        """Number of target tokens V."""
-        return self.vocab_size if self.decoder_vocab_size is None else self.decoder_vocab_size
 
     @property
     def has_one_embedding(self) -> bool:
         """Whether encoder, decoder and output layer share one matrix."""
         return self.share_encoder_decoder_embeddings and self.tie_word_embeddings
 
-    @property
-    def separator_token_ids(self) -> tuple[int, ...]:
-        """Ids of the tokens that close a sentence."""
-        return tuple(token_id for token_id in (self.sep_token_id, self.par_token_id) if token_id is not None)
-
-    def check_names(self) -> None:
-        """Raises a ValueError for a name that no table holds."""
-        for name, possible in (("rnn_type", RNN_TYPES), ("attention", RNN_ATTENTIONS)):
-            if getattr(self, name) not in possible:
-                raise ValueError(f"{name}={getattr(self, name)!r} is unknown; choose one of {', '.join(possible)}.")
+    def name_choices(self) -> Mapping[str, Collection[str]]:
+        """The fields that hold names, and the names that each may hold."""
+        return {"rnn_type": RNN_TYPES, "attention": RNN_ATTENTIONS}
 
     def check_numbers(self) -> None:
         """Raises a ValueError for a number that no network of single sentences can have."""
-        if not 0 <= self.dropout < 1:
-            raise ValueError(f"dropout={self.dropout} must be at least 0 and below 1.")
-        sizes = ("vocab_size", "decoder_vocab_size", "embedding_size", "hidden_size", "attention_size")
-        layers = ("encoder_layers", "decoder_layers")
-        for name in (*sizes, *layers, "max_source_tokens", "max_target_tokens"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name}={getattr(self, name)} must be at least 1.")
+        self.check_at_least(1, "embedding_size", "hidden_size", "attention_size", "encoder_layers", "decoder_layers")
         if self.bidirectional and self.hidden_size % 2:
             raise ValueError(f"hidden_size={self.hidden_size} must be even: a bidirectional encoder halves it.")
         if self.window_sentences != 1:
@@ -127,11 +89,7 @@ class RNNNMTConfig(HubConfig):
                 f"window_sentences={self.window_sentences} is impossible: a recurrent model translates each sentence "
                 f"alone. Leave it at 1."
             )
-        if self.share_encoder_decoder_embeddings and self.decoder_vocab_size != self.vocab_size:
-            raise ValueError(
-                f"decoder_vocab_size={self.decoder_vocab_size} differs from vocab_size={self.vocab_size}: separate "
-                f"vocabularies need share_encoder_decoder_embeddings=False."
-            )
+        super().check_numbers()
 
 
 __all__ = ["RNNNMTConfig"]

@@ -68,7 +68,9 @@ def context_discounted_squared_error(
 ) -> torch.Tensor:
     """The loss of `context_discounted_cross_entropy` with mean squared errors of word vectors as token losses.
 
-    Args as there, except:
+    Takes the arguments of that function, and:
+
+    Args:
         logits: negative squared distances to the vectors of all words [B, T, V].
         vector_size: W, the width of the vectors.
     """

@@ -90,7 +90,10 @@ class DocumentTranslationPipeline(Pipeline):
     A list, generator or torch `Dataset` of documents gives the translations in the same order; a generator or `Dataset`
     is read and translated bit by bit, and gives a list with one dict for each document.
 
-    Args of the call, all of which may also be given to `pipeline(...)` except `context` and `context_translation`:
+    The arguments are those of the call. All but `context` and `context_translation` may also be given to
+    `pipeline(...)`.
+
+    Args:
         context: text before the document that is read but not translated: a string, a list of sentences or a list of
             paragraphs. For a list of documents a list with one entry (or None) for each. Also a key of a document.
         context_translation: what `context` was translated to, sentence by sentence; read by the strategy `prefix`.

@@ -33,6 +33,7 @@ from ...ops.document_structure import DocumentStructure, Sentences
 from ..common.cross_entropy import mean_cross_entropy
 from ..common.model_outputs import HierNMTEncoderOutput
 from ..common.safetensors_model import SafetensorsModel
+from ..common.translation_embeddings import TranslationModelMixin
 from .structure_inputs import (
     check_structure_ids,
     document_structure,
@@ -56,7 +57,7 @@ def is_dropped(module: nn.Module, probability: float) -> bool:
     return module.training and probability > 0.0 and torch.rand([]).item() < probability
 
 
-class HierNMTPreTrainedModel(SafetensorsModel):
+class HierNMTPreTrainedModel(TranslationModelMixin, SafetensorsModel):
     """What all HierNMT models share: configuration class, initialisation and abilities."""
 
     config: HierNMTConfig
@@ -105,20 +106,6 @@ class HierNMTPreTrainedModel(SafetensorsModel):
     ) -> torch.Tensor:
         """The loss of logits [B, T, V] for labels [B, T], see `mean_cross_entropy`; likewise."""
         return mean_cross_entropy(logits, labels, num_items_in_batch)
-
-    @property
-    def dummy_inputs(self) -> dict[str, torch.Tensor]:
-        """A batch of two short windows, one padded."""
-        input_ids = torch.tensor([[6, 7, 8, 9, 10], [6, 7, 8, 0, 0]], device=self.device)
-        attention_mask = torch.tensor([[1, 1, 1, 1, 1], [1, 1, 1, 0, 0]], device=self.device)
-        return {"input_ids": input_ids, "attention_mask": attention_mask, "decoder_input_ids": input_ids}
-
-    def resize_token_embeddings(self, *args: Any, **kwargs: Any) -> nn.Embedding:
-        """Resizes as the base class does and keeps the configuration's two sizes of a joint vocabulary equal."""
-        embeddings = super().resize_token_embeddings(*args, **kwargs)
-        if self.config.share_encoder_decoder_embeddings:
-            self.config.decoder_vocab_size = embeddings.weight.shape[0]
-        return embeddings
 
 
 class HierNMTStack(HierNMTPreTrainedModel):

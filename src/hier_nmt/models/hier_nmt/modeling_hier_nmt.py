@@ -20,8 +20,6 @@ from ...configuration.library_internals import (
     can_return_tuple,
     named_cache,
     one_cache,
-    resized_embedding,
-    resized_output_layer,
 )
 from ..common.model_outputs import (
     CHOSEN_SENTENCES,
@@ -32,12 +30,13 @@ from ..common.model_outputs import (
 )
 from ..common.target_generation import TargetGenerationMixin
 from ..common.target_labels import shift_tokens_right
+from ..common.translation_embeddings import EncoderDecoderEmbeddingsMixin, OutputLayerMixin
 from .decoding_cache import decoding_cache
 from .encoder_decoder import HierNMTDecoder, HierNMTEncoder, HierNMTPreTrainedModel
 from .structure_inputs import mask_right_padding, source_structure, target_numbers
 
 
-class HierNMTModel(HierNMTPreTrainedModel):
+class HierNMTModel(EncoderDecoderEmbeddingsMixin, HierNMTPreTrainedModel):
     """Encoder and decoder without the output layer.
 
     Attributes:
@@ -61,17 +60,6 @@ class HierNMTModel(HierNMTPreTrainedModel):
         self.encoder = self.encoder_class(config)
         self.decoder = self.decoder_class(config)
         self.post_init()
-
-    def get_input_embeddings(self) -> nn.Embedding:
-        """The embedding of the source tokens; of all where the vocabulary is joint."""
-        return self.encoder.embed_tokens
-
-    def set_input_embeddings(self, value: Any) -> None:
-        """Replaces what `get_input_embeddings` gives."""
-        self.encoder.embed_tokens = value
-        if self.config.share_encoder_decoder_embeddings:
-            self.shared = value
-            self.decoder.embed_tokens = value
 
     @can_return_tuple
     def forward(
@@ -152,7 +140,7 @@ class HierNMTModel(HierNMTPreTrainedModel):
         )
 
 
-class HierNMTForConditionalGeneration(HierNMTPreTrainedModel, TargetGenerationMixin):
+class HierNMTForConditionalGeneration(OutputLayerMixin, HierNMTPreTrainedModel, TargetGenerationMixin):
     """The document translation model: logits of the next target token.
 
     Attributes:
@@ -166,35 +154,9 @@ class HierNMTForConditionalGeneration(HierNMTPreTrainedModel, TargetGenerationMi
     def __init__(self, config: HierNMTConfig):
         super().__init__(config)
         self.model = self.model_class(config)
-        if config.share_encoder_decoder_embeddings:
-            self._tied_weights_keys = {
-                "lm_head.weight": "model.shared.weight",
-                "model.encoder.embed_tokens.weight": "model.shared.weight",
-                "model.decoder.embed_tokens.weight": "model.shared.weight",
-            }
+        self._tied_weights_keys = self.tied_weights()
         self.lm_head = self.output_layer()
         self.post_init()
-
-    def resize_token_embeddings(self, *args: Any, **kwargs: Any) -> nn.Embedding:
-        """Resizes the joint vocabulary, output layer included, or of two separate ones the source's."""
-        if self.config.share_encoder_decoder_embeddings:
-            return super().resize_token_embeddings(*args, **kwargs)
-        return self.model.resize_token_embeddings(*args, **kwargs)
-
-    def resize_decoder_token_embeddings(self, new_num_tokens: int) -> nn.Module:
-        """The target's embedding after resizing it and the output layer to `new_num_tokens`.
-
-        Raises:
-            ValueError: the vocabulary is joint; `resize_token_embeddings` resizes that.
-        """
-        if self.config.share_encoder_decoder_embeddings:
-            raise ValueError("The vocabulary is joint (share_encoder_decoder_embeddings); use resize_token_embeddings.")
-        decoder = self.model.decoder
-        decoder.embed_tokens = resized_embedding(self, decoder.embed_tokens, new_num_tokens)
-        self.lm_head = resized_output_layer(self, self.lm_head, new_num_tokens)
-        self.config.decoder_vocab_size = new_num_tokens
-        self.tie_weights()
-        return decoder.embed_tokens
 
     @can_return_tuple
     def forward(
@@ -218,7 +180,9 @@ class HierNMTForConditionalGeneration(HierNMTPreTrainedModel, TargetGenerationMi
     ) -> HierNMTLMOutput:
         """Logits [B, Q, V] and, with labels, the mean cross-entropy of the target tokens.
 
-        Args as in `HierNMTModel.forward`, and:
+        Takes the arguments of `HierNMTModel.forward`, and:
+
+        Args:
             labels: target tokens [B, T], -100 where there is none; they also give `decoder_input_ids` if those are
                 missing.
             num_items_in_batch (in kwargs): what the summed loss is divided by; default: the number of target tokens.

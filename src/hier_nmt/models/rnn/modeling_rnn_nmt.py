@@ -25,12 +25,13 @@ from ..common.cross_entropy import mean_cross_entropy
 from ..common.safetensors_model import SafetensorsModel
 from ..common.target_generation import TargetGenerationMixin
 from ..common.target_labels import shift_tokens_right
+from ..common.translation_embeddings import EncoderDecoderEmbeddingsMixin, OutputLayerMixin, TranslationModelMixin
 from .additive_attention import ATTENTION_CLASSES, SourceStates
 from .recurrent_cache import DecoderState, RecurrentCache
 from .recurrent_layers import RNN_CLASSES, last_states, recurrent_layers, run_over_tokens, take_step
 
 
-class RNNNMTPreTrainedModel(MakesItsOwnCache, SafetensorsModel):
+class RNNNMTPreTrainedModel(TranslationModelMixin, MakesItsOwnCache, SafetensorsModel):
     """What all RNNNMT models share: configuration class, initialisation and abilities."""
 
     config: RNNNMTConfig
@@ -47,20 +48,6 @@ class RNNNMTPreTrainedModel(MakesItsOwnCache, SafetensorsModel):
                     init.xavier_uniform_(parameter)
                 else:
                     init.zeros_(parameter)
-
-    @property
-    def dummy_inputs(self) -> dict[str, torch.Tensor]:
-        """A batch of two short sentences, one padded."""
-        input_ids = torch.tensor([[6, 7, 8, 9, 10], [6, 7, 8, 0, 0]], device=self.device)
-        attention_mask = torch.tensor([[1, 1, 1, 1, 1], [1, 1, 1, 0, 0]], device=self.device)
-        return {"input_ids": input_ids, "attention_mask": attention_mask, "decoder_input_ids": input_ids}
-
-    def resize_token_embeddings(self, *args: Any, **kwargs: Any) -> nn.Embedding:
-        """Resizes as the base class does and keeps the configuration's two sizes of a joint vocabulary equal."""
-        embeddings = super().resize_token_embeddings(*args, **kwargs)
-        if self.config.share_encoder_decoder_embeddings:
-            self.config.decoder_vocab_size = embeddings.weight.shape[0]
-        return embeddings
 
     def _embed(self, input_ids: torch.Tensor | None, inputs_embeds: torch.Tensor | None, side: str) -> torch.Tensor:
         """What enters the first layer, [B, S, E]: the embeddings, given or looked up, under dropout."""
@@ -311,7 +298,7 @@ def _weights_over_time(weights: list[torch.Tensor | None]) -> tuple[torch.Tensor
     return (torch.stack(known, dim=1)[:, None],) if known else None
 
 
-class RNNNMTModel(RNNNMTPreTrainedModel):
+class RNNNMTModel(EncoderDecoderEmbeddingsMixin, RNNNMTPreTrainedModel):
     """Encoder and decoder without the output layer."""
 
     _tied_weights_keys = {
@@ -328,17 +315,6 @@ class RNNNMTModel(RNNNMTPreTrainedModel):
         self.encoder = RNNNMTEncoder(config)
         self.decoder = RNNNMTDecoder(config)
         self.post_init()
-
-    def get_input_embeddings(self) -> nn.Embedding:
-        """The embedding of the source tokens; of all where the vocabulary is joint."""
-        return self.encoder.embed_tokens
-
-    def set_input_embeddings(self, value: Any) -> None:
-        """Replaces what `get_input_embeddings` gives."""
-        self.encoder.embed_tokens = value
-        if self.config.has_one_embedding:
-            self.shared = value
-            self.decoder.embed_tokens = value
 
     @can_return_tuple
     def forward(
@@ -395,7 +371,7 @@ class RNNNMTModel(RNNNMTPreTrainedModel):
         )
 
 
-class RNNNMTForConditionalGeneration(RNNNMTPreTrainedModel, TargetGenerationMixin):
+class RNNNMTForConditionalGeneration(OutputLayerMixin, RNNNMTPreTrainedModel, TargetGenerationMixin):
     """The recurrent translation model: logits of the next target token (Ogunnaike 2022, sections 3 and 4)."""
 
     _tied_weights_keys = {"lm_head.weight": "model.decoder.embed_tokens.weight"}
@@ -403,20 +379,9 @@ class RNNNMTForConditionalGeneration(RNNNMTPreTrainedModel, TargetGenerationMixi
     def __init__(self, config: RNNNMTConfig):
         super().__init__(config)
         self.model = RNNNMTModel(config)
-        if config.has_one_embedding:
-            self._tied_weights_keys = {
-                "lm_head.weight": "model.shared.weight",
-                "model.encoder.embed_tokens.weight": "model.shared.weight",
-                "model.decoder.embed_tokens.weight": "model.shared.weight",
-            }
+        self._tied_weights_keys = self.tied_weights()
         self.lm_head = nn.Linear(config.embedding_size, config.target_vocab_size, bias=False)
         self.post_init()
-
-    def resize_token_embeddings(self, *args: Any, **kwargs: Any) -> nn.Embedding:
-        """Resizes the joint vocabulary, output layer included, or of two separate ones the source's."""
-        if self.config.share_encoder_decoder_embeddings:
-            return super().resize_token_embeddings(*args, **kwargs)
-        return self.model.resize_token_embeddings(*args, **kwargs)
 
     @can_return_tuple
     def forward(
@@ -438,7 +403,9 @@ class RNNNMTForConditionalGeneration(RNNNMTPreTrainedModel, TargetGenerationMixi
     ) -> Seq2SeqLMOutput:
         """Logits [B, Q, V] and, with labels, the mean cross-entropy of the target tokens.
 
-        Args as in `RNNNMTModel.forward`, and:
+        Takes the arguments of `RNNNMTModel.forward`, and:
+
+        Args:
             labels: target tokens [B, T], -100 where there is none; they also give `decoder_input_ids` if those are
                 missing.
             num_items_in_batch: what the summed loss is divided by; default: the number of target tokens.

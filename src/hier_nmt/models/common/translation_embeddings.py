@@ -1,0 +1,94 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Embeddings of encoder-decoders with one joint vocabulary or two: what the models of all families do with them.
+
+The classes are mixed into models that have a `TranslationConfig`.
+"""
+
+from typing import Any
+
+import torch
+from torch import nn
+
+from ...configuration.library_internals import resized_embedding, resized_output_layer
+
+_TIED_TO_SHARED = {
+    "lm_head.weight": "model.shared.weight",
+    "model.encoder.embed_tokens.weight": "model.shared.weight",
+    "model.decoder.embed_tokens.weight": "model.shared.weight",
+}
+
+
+class TranslationModelMixin:
+    """Any model or part of one."""
+
+    config: Any
+    device: Any
+
+    @property
+    def dummy_inputs(self) -> dict[str, torch.Tensor]:
+        """A batch of two short windows, one padded."""
+        input_ids = torch.tensor([[6, 7, 8, 9, 10], [6, 7, 8, 0, 0]], device=self.device)
+        attention_mask = torch.tensor([[1, 1, 1, 1, 1], [1, 1, 1, 0, 0]], device=self.device)
+        return {"input_ids": input_ids, "attention_mask": attention_mask, "decoder_input_ids": input_ids}
+
+    def resize_token_embeddings(self, *args: Any, **kwargs: Any) -> nn.Embedding:
+        """Resizes as the base class does and keeps the configuration's two sizes of a joint vocabulary equal."""
+        embeddings = super().resize_token_embeddings(*args, **kwargs)  # type: ignore[misc]
+        if self.config.share_encoder_decoder_embeddings:
+            self.config.decoder_vocab_size = embeddings.weight.shape[0]
+        return embeddings
+
+
+class EncoderDecoderEmbeddingsMixin:
+    """An encoder and a decoder, each with `embed_tokens`, and `shared`, the embedding of both, if there is one."""
+
+    config: Any
+    encoder: Any
+    decoder: Any
+
+    def get_input_embeddings(self) -> nn.Embedding:
+        """The embedding of the source tokens; of all where the vocabulary is joint."""
+        return self.encoder.embed_tokens
+
+    def set_input_embeddings(self, value: Any) -> None:
+        """Replaces what `get_input_embeddings` gives."""
+        self.encoder.embed_tokens = value
+        if self.config.has_one_embedding:
+            self.shared = value
+            self.decoder.embed_tokens = value
+
+
+class OutputLayerMixin:
+    """Such a `model` and the output layer `lm_head`."""
+
+    config: Any
+    model: Any
+    lm_head: Any
+
+    def tied_weights(self) -> dict[str, str]:
+        """For `_tied_weights_keys`: each tied weight and the one that it is tied to."""
+        if self.config.has_one_embedding:
+            return dict(_TIED_TO_SHARED)
+        return {"lm_head.weight": "model.decoder.embed_tokens.weight"}
+
+    def resize_token_embeddings(self, *args: Any, **kwargs: Any) -> nn.Embedding:
+        """Resizes the joint vocabulary, output layer included, or of two separate ones the source's."""
+        if self.config.share_encoder_decoder_embeddings:
+            return super().resize_token_embeddings(*args, **kwargs)  # type: ignore[misc]
+        return self.model.resize_token_embeddings(*args, **kwargs)
+
+    def resize_decoder_token_embeddings(self, new_num_tokens: int) -> nn.Module:
+        """The target's embedding after resizing it and the output layer to `new_num_tokens`.
+
+        Raises:
+            ValueError: the vocabulary is joint; `resize_token_embeddings` resizes that.
+        """
+        if self.config.share_encoder_decoder_embeddings:
+            raise ValueError("The vocabulary is joint (share_encoder_decoder_embeddings); use resize_token_embeddings.")
+        decoder, model = self.model.decoder, self
+        decoder.embed_tokens = resized_embedding(model, decoder.embed_tokens, new_num_tokens)  # type: ignore[arg-type]
+        self.lm_head = resized_output_layer(model, self.lm_head, new_num_tokens)  # type: ignore[arg-type]
+        self.config.decoder_vocab_size = new_num_tokens
+        self.tie_weights()  # type: ignore[attr-defined]
+        return decoder.embed_tokens
