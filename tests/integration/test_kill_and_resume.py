@@ -79,8 +79,8 @@ class Messages(logging.Handler):
         self.texts.append(record.getMessage())
 
 
-def train_here(script: Path, recipe: Path, output_dir: Path, *overrides: str) -> list[str]:
-    """Runs the training script in this process; returns the log messages of the package."""
+def train_here(script: Path, recipe: Path, output_dir: Path, *overrides: str, status: int = 0) -> list[str]:
+    """Runs the training script in this process, which ends with this status; returns the package's log messages."""
     messages = Messages()
     logger = logging.getLogger("hier_nmt")
     level = logger.level
@@ -88,7 +88,9 @@ def train_here(script: Path, recipe: Path, output_dir: Path, *overrides: str) ->
     logger.addHandler(messages)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "argv", [str(script), str(recipe), f"--output-dir={output_dir}", *overrides])
-        runpy.run_path(str(script), run_name="__main__")
+        with pytest.raises(SystemExit) as stop:
+            runpy.run_path(str(script), run_name="__main__")
+    assert stop.value.code == status
     logger.removeHandler(messages)
     logger.setLevel(level)
     return messages.texts
@@ -194,27 +196,27 @@ def test_a_run_that_was_killed_before_its_summary_is_finished_without_a_further_
     assert all(torch.equal(weight, load_file(whole / "model.safetensors")[name]) for name, weight in weights.items())
 
 
-def test_another_recipe_in_the_same_directory_is_refused(whole, script, recipe, tmp_path):
+def test_another_recipe_in_the_same_directory_is_refused(whole, script, recipe, tmp_path, capsys):
     other = tmp_path / "other.yaml"
     other.write_text(recipe.read_text(encoding="utf-8").replace("d_model: 16", "d_model: 32"), encoding="utf-8")
-    with pytest.raises(SystemExit, match=r"has a run with model\.d_model=16, not 32"):
-        train_here(script, other, whole)
+    train_here(script, other, whole, status=1)
+    assert "has a run with model.d_model=16, not 32" in capsys.readouterr().err
 
 
-def test_what_another_recipe_left_before_its_first_checkpoint_is_replaced(script, recipe, tmp_path):
+def test_what_another_recipe_left_before_its_first_checkpoint_is_replaced(script, recipe, tmp_path, capsys):
     output_dir = tmp_path / "run"
     sections = yaml.safe_load(recipe.read_text(encoding="utf-8"))
     sections["training"] |= {"max_steps": 1, "output_dir": str(output_dir), "eval_strategy": "no"}
     path = tmp_path / "recipe.yaml"
     path.write_text(yaml.safe_dump({**sections, "model": {**sections["model"], "max_source_tokens": 3}}))
-    with pytest.raises(SystemExit, match="sentences are longer than the limit"):
-        train_here(script, path, output_dir)
+    train_here(script, path, output_dir, status=1)
+    assert "sentences are longer than the limit" in capsys.readouterr().err
     path.write_text(yaml.safe_dump({**sections, "tokenizer": {"vocab_size": 290}}))
     train_here(script, path, output_dir)
     assert json.loads((output_dir / "config.json").read_text(encoding="utf-8"))["vocab_size"] == 290
 
 
-def test_a_directory_with_another_model_is_not_overwritten(script, recipe, tmp_path):
+def test_a_directory_with_another_model_is_not_overwritten(script, recipe, tmp_path, capsys):
     (tmp_path / "config.json").write_text("{}")
-    with pytest.raises(SystemExit, match=r"has a model or tokenizer but no recipe\.yaml"):
-        train_here(script, recipe, tmp_path)
+    train_here(script, recipe, tmp_path, status=1)
+    assert "has a model or tokenizer but no recipe.yaml" in capsys.readouterr().err
