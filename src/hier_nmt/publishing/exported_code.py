@@ -8,8 +8,9 @@ Transformers loads and saves custom code in one folder without subfolders, so th
 import ast
 import os
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from ..configuration.hub_config import CUSTOM_PIPELINES, HubConfig
 
@@ -53,12 +54,16 @@ def write_code(config_class: type[HubConfig], directory: str | os.PathLike) -> l
 def exported_texts(config_class: type[HubConfig]) -> dict[str, str]:
     """The files that the configuration's Auto classes need, by their names without ending."""
     files = exported_files()
-    roots = _roots(config_class)
-    needed = {root: sorted(_imported_names(root, files) - {root}) for root in roots}
+    pipelines = _roots(CUSTOM_PIPELINES.values(), "impl")
+    models = _roots([config_class.auto_classes], *(name for name in config_class.auto_classes if name != "AutoConfig"))
+    roots = pipelines | models | _roots([config_class.auto_classes], "AutoConfig")
+    needed = {root: _imported_names(root, files) for root in roots}
+    # Without the package, Transformers saves what the model's file names: the pipeline is to come along.
+    of_pipelines = pipelines.union(*(needed[root] for root in pipelines))
+    needed |= {root: needed[root] | of_pipelines for root in models}
     names = sorted(roots.union(*needed.values()))
-    return {
-        name: flattened(files[name].read_text(encoding="utf-8")) + _naming_lines(needed.get(name, [])) for name in names
-    }
+    namings = {root: _naming_lines(sorted(found - {root})) for root, found in needed.items()}
+    return {name: flattened(files[name].read_text(encoding="utf-8")) + namings.get(name, "") for name in names}
 
 
 def stale_code(directory: str | os.PathLike, needed: Collection[str]) -> list[Path]:
@@ -76,10 +81,9 @@ def stale_code(directory: str | os.PathLike, needed: Collection[str]) -> list[Pa
     return [path for path in ours if path.name in names and path.name not in needed]
 
 
-def _roots(config_class: type[HubConfig]) -> set[str]:
-    """The files that Transformers loads by the names in a saved configuration."""
-    references = [*config_class.auto_classes.values(), *(task["impl"] for task in CUSTOM_PIPELINES.values())]
-    return {reference.partition(".")[0] for reference in references}
+def _roots(references: Iterable[Mapping[str, Any]], *keys: str) -> set[str]:
+    """The files of the classes that these entries of a saved configuration name as "file.Class"."""
+    return {reference[key].partition(".")[0] for reference in references for key in keys}
 
 
 def _imported_names(name: str, files: dict[str, Path], found: frozenset[str] = frozenset()) -> frozenset[str]:

@@ -21,6 +21,7 @@ from huggingface_hub.errors import StrictDataclassError
 from transformers import GenerationConfig, PreTrainedConfig
 
 from ..configuration import CONFIG_CLASSES, HierNMTConfig
+from ..configuration.translation_config import TranslationConfig
 from ..data.augmentation import Augmentation
 from ..data.pair_cleaning import Cleaning
 from ..data.training_corpora import Corpus, CorpusReader, Format, TrainingCorpora, as_corpora
@@ -337,10 +338,12 @@ def _config_class(
 
 
 def _model_types(config_class: type[PreTrainedConfig]) -> dict[str, Any]:
-    # Only fields that the class itself declares: those of its base do not describe this network.
+    # Only fields that classes of ours declare: those of Transformers do not describe this network.
+    ours = [one for one in config_class.__mro__ if issubclass(one, TranslationConfig)]
     own = {
         name: expected
-        for name, expected in inspect.get_annotations(config_class).items()
+        for one in reversed(ours)
+        for name, expected in inspect.get_annotations(one).items()
         if name not in _DERIVED_MODEL_KEYS and not name.endswith("_token_id")
     }
     return {"model_type": str, **own}

@@ -11,6 +11,7 @@ import yaml
 
 from hier_nmt.configuration.configuration_hier_nmt import HierNMTConfig
 from hier_nmt.configuration.configuration_rnn_nmt import RNNNMTConfig
+from hier_nmt.configuration.translation_config import TransformerConfig, TranslationConfig
 from hier_nmt.data.corpora import FORMATS
 from hier_nmt.data.pair_cleaning import Cleaning, Replacement
 from hier_nmt.data.training_corpora import Corpus
@@ -319,7 +320,8 @@ def test_the_annotated_recipe_names_every_key(repository, tmp_path):
     assert set(sections["tokenizer"]) == {item.name for item in dataclasses.fields(TokenizerSection)}
     assert set(sections["model"]) == {"model_type"} | {
         name
-        for name in inspect.get_annotations(HierNMTConfig)
+        for one in (HierNMTConfig, TransformerConfig, TranslationConfig)
+        for name in inspect.get_annotations(one)
         if name not in derived and not name.endswith("_token_id")
     }
     assert {"context_discount", "max_tokens_per_batch", "init_from", "average_checkpoints"} <= set(sections["training"])
