@@ -28,7 +28,7 @@ MAY_IMPORT = {
     "translation": {"configuration", "ops", "text"},
     "kernels": {"configuration", "ops"},
     "data": {"text"},
-    "evaluation": {"text", "translation", "data"},
+    "evaluation": {"configuration", "text", "translation", "data"},
     "synthetic": {"data", "evaluation"},
     "inspection": {"configuration", "ops", "attention", "models", "text", "translation", "data", "evaluation"},
     "publishing": {"configuration", "data", "evaluation"},

@@ -47,6 +47,9 @@ CROSS_ATTENTIONS: dict[str, AttentionSlot] = {
     "hierarchical": _SELECTED,
 }
 SENTENCE_ENCODERS = ("source2token", "conv")
+# Of target positions at which nothing is predicted, as everywhere in Transformers.
+IGNORED_LABEL = -100
+
 POSITION_VECTORS = ("sinusoidal", "learned")
 RNN_TYPES = ("lstm", "gru")
 RNN_ATTENTIONS = ("none", "additive")

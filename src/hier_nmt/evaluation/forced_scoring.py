@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+from ..configuration.configuration_choices import IGNORED_LABEL
 from ..text.windows import Window, fit_window
 from ..translation.batched_generation import BatchedGenerator, Request
 from ..translation.translation_vocabulary import TranslationVocabulary
@@ -186,7 +187,7 @@ def _batch_scores(
     logits = model(
         input_ids=input_ids.to(model.device),
         attention_mask=source_mask.long().to(model.device),
-        decoder_input_ids=prepare(labels=labels.masked_fill(~target_mask, -100)).to(model.device),
+        decoder_input_ids=prepare(labels=labels.masked_fill(~target_mask, IGNORED_LABEL)).to(model.device),
         use_cache=False,
     ).logits
     log_probabilities = logits.float().log_softmax(-1)  # [B, T, V]

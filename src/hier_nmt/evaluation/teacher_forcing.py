@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+from ..configuration.configuration_choices import IGNORED_LABEL
 from ..data.documents import ParallelDocument
 from ..data.features import document_windows
 from ..translation.translation_vocabulary import TranslationVocabulary
@@ -160,7 +161,7 @@ def _rows(config: Any, vocabulary: TranslationVocabulary, index: int, document: 
 def _inputs(model: PreTrainedModel, batch: Sequence[_Row], pad_token_ids: tuple[int, int]) -> dict[str, Any]:
     input_ids = padded([row.source_ids for row in batch], pad_token_ids[0])
     lengths = torch.tensor([[len(row.source_ids)] for row in batch])
-    labels = padded([row.target_ids for row in batch], -100)
+    labels = padded([row.target_ids for row in batch], IGNORED_LABEL)
     prepare: Any = model.prepare_decoder_input_ids_from_labels
     inputs = {
         "input_ids": input_ids,

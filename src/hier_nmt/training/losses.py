@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch.autograd.function import once_differentiable
 
-IGNORED_LABEL = -100
+from ..configuration.configuration_choices import IGNORED_LABEL
 
 # Logits per chunk: on the CPU as many as fit into the caches, otherwise enough to occupy the device.
 _CHUNK_ELEMENTS_CPU = 2**20

@@ -30,6 +30,7 @@ from transformers import (
 )
 from transformers.trainer_utils import EvalLoopOutput
 
+from ..configuration.configuration_choices import IGNORED_LABEL
 from ..configuration.library_internals import finish_upload, gather_without_padding, take_over_the_loss, use_one_gpu
 from ..data.collator import DocumentCollator, TokenBatchSampler
 from ..data.tokenization import TARGET_TOKENIZER_FOLDER
@@ -37,7 +38,6 @@ from ..ops.document_structure import sentence_ids_from_tokens
 from ..publishing.hub import CARD_FILE, complete_card
 from ..text.windows import split_window
 from .losses import (
-    IGNORED_LABEL,
     CrossEntropyLoss,
     SquaredErrorLoss,
     current_sentence_weights,

@@ -11,9 +11,9 @@ import torch
 from torch import nn
 from torch.autograd.function import once_differentiable
 
+from ...configuration.configuration_choices import IGNORED_LABEL
 from ...ops.numerics import full_precision
 
-IGNORED_LABEL = -100
 # Logits worked on at a time: on the CPU what the caches hold, elsewhere enough to keep the device busy.
 CHUNK_ELEMENTS_CPU = 2**20
 CHUNK_ELEMENTS = 2**26

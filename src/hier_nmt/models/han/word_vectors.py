@@ -8,7 +8,7 @@ Dimensions: B batch, T target tokens, V vocabulary, W width of the word vectors,
 import torch
 from torch import nn
 
-IGNORED_LABEL = -100
+from ...configuration.configuration_choices import IGNORED_LABEL
 
 
 def minus_squared_distances(points: torch.Tensor, vectors: torch.Tensor) -> torch.Tensor:
