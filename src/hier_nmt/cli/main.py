@@ -7,7 +7,6 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
-from types import ModuleType
 from typing import Any, NamedTuple
 
 from .. import __version__
@@ -59,27 +58,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     arguments = sys.argv[1:] if arguments is None else [str(argument) for argument in arguments]
     options = parse(arguments)
+    command = options.command
     try:
-        return options.run(options) or 0
+        return command.run(options) or 0
     except BrokenPipeError:
         # The reader of the pipe has gone; Python must not try to flush the rest at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
-    except options.input_errors as error:
+    except getattr(command, "INPUT_ERRORS", INPUT_ERRORS) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print(options.interrupted, file=sys.stderr)
+        print(getattr(command, "INTERRUPTED", "interrupted"), file=sys.stderr)
         return 130
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
-    """The options of a command line, and `run`, the function of the command."""
-    parser = make_parser(arguments)
-    options, unknown = parser.parse_known_args(arguments)
-    if unknown and not options.takes_overrides:
+    """The options of a command line, and in `command` the module of the command."""
+    options, unknown = make_parser(arguments).parse_known_args(arguments)
+    parser = options.__dict__.pop("parser")
+    if getattr(options.command, "TAKES_OVERRIDES", False):
+        options.overrides = unknown
+    elif unknown:
         parser.error(f"unrecognized arguments: {' '.join(unknown)}")
-    options.overrides = unknown
     return options
 
 
@@ -116,17 +117,8 @@ def _add_commands(parser: argparse.ArgumentParser, commands: Any, arguments: Seq
             allow_abbrev=False,
         )
         if module is not None:
-            _complete(of_command, module)
-
-
-def _complete(parser: argparse.ArgumentParser, module: ModuleType) -> None:
-    module.add_arguments(parser)
-    parser.set_defaults(
-        run=module.run,
-        input_errors=getattr(module, "INPUT_ERRORS", INPUT_ERRORS),
-        interrupted=getattr(module, "INTERRUPTED", "interrupted"),
-        takes_overrides=getattr(module, "TAKES_OVERRIDES", False),
-    )
+            module.add_arguments(of_command)
+            of_command.set_defaults(command=module, parser=of_command)
 
 
 def _add_completion(parser: argparse.ArgumentParser) -> None:
@@ -147,5 +139,6 @@ def _add_completion(parser: argparse.ArgumentParser) -> None:
         "--print-completion",
         action=PrintCompletion,
         metavar="SHELL",
+        default=argparse.SUPPRESS,
         help="print completions for bash, zsh or tcsh",
     )

@@ -37,8 +37,5 @@ def find_recipe(name: str) -> Path:
 
 def settings_of(options: argparse.Namespace) -> dict[str, Any]:
     """The options of a command as JSON."""
-    return {
-        name: str(value) if isinstance(value, Path) else value
-        for name, value in vars(options).items()
-        if isinstance(value, str | int | float | list | Path | None)
-    }
+    options_alone = {name: value for name, value in vars(options).items() if name != "command"}
+    return {name: str(value) if isinstance(value, Path) else value for name, value in options_alone.items()}

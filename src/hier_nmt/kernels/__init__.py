@@ -2,17 +2,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Optional speed: backends that compute what the operations do, faster.
 
-`torch_cpu` is plain PyTorch and always used, `cpu` is C++ where it has been compiled, `triton` is asked for by name.
+`torch_cpu` is plain PyTorch and always there, `cpu` is C++ and comes first where it has been compiled, `triton` is used
+only if it is asked for by name.
 """
 
+import logging
 import os
 from collections.abc import Callable
 
 import torch
 
 from ..ops.backends import register_backend, register_triton_attention
-from .cpu.compiled import is_compiled, use_compiled_attention
+from .cpu.compiled import is_compiled, library_path, use_compiled_attention
 from .torch_cpu import BACKEND
+
+logger = logging.getLogger(__name__)
 
 
 def register_backends() -> None:
@@ -24,8 +28,13 @@ def register_backends() -> None:
     register_backend(BACKEND)
     register_triton_attention(load_triton_attention)
     choice = os.environ.get("HIER_NMT_COMPILED_ATTENTION")
-    if is_compiled() if choice is None else choice not in ("", "0"):
+    if choice not in (None, "", "0"):
         use_compiled_attention()
+    elif choice is None and is_compiled():
+        try:
+            use_compiled_attention()
+        except OSError as error:
+            logger.warning("compiled attention cannot be loaded and is not used; remove %s: %s", library_path(), error)
 
 
 def load_triton_attention() -> Callable[..., torch.Tensor]:

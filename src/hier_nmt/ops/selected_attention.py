@@ -3,25 +3,24 @@
 """Attention to the tokens of selected sentences: the dense reference, the form of linear cost, the choice of a form.
 
 Dimensions: B batch, H heads, Q queries, K keys, E head width, t selected sentences, N sentences, C sentences read per
-query (the own one included), W tokens of the longest of them.
+query (the own one included), W tokens of the longest of them, M blocks of L queries.
 """
 
-from functools import partial
-from typing import Any
+from typing import NamedTuple
 
 import torch
 from torch.nn import functional
-from torch.utils.checkpoint import checkpoint
 
 from ..configuration.configuration_choices import ATTENTION_KERNELS
 from .backends import Backend, backend_for, triton_attention
-from .numerics import chunk_size, full_precision, outside_autocast
+from .numerics import full_precision, outside_autocast
 from .sentence_spans import SentenceSpans
 
-# "auto" attends to fewer keys with the dense form, which is faster there (sentences of 25 tokens, two CPU cores).
+# "auto" attends to fewer keys with the dense form. With sentences of 25 tokens on a CPU core, grouping pays from 400 to
+# 600 keys with the package's backend, and from 500 (forward) to 800 keys (with the backward pass) without any.
 MIN_GROUPED_KEYS = 448
-# Elements of keys that are gathered at a time.
-GATHERED_AT_ONCE = 2**22
+# L: queries of a block that read the same sentence.
+BLOCK_QUERIES = 32
 # So few queries, as in a decoding step, gather their own keys, if those are not too many in all.
 MAX_GATHERING_QUERIES, MAX_GATHERED_KEYS = 8, 2**15
 # Added to the logits of what is not read. Finite, because the sum of products with zeros must be finite too.
@@ -90,11 +89,12 @@ def attend_selected_sentences(
         )[0]  # fmt: skip
     spans = spans or SentenceSpans(key_sentence_ids)
     sentence_ids, scores = read_sentences(sentence_indices, sentence_scores, own_sentence_ids)
-    attend = attend_sentences
     if kernel == "triton":
         attend = triton_attention()
-    elif backend is not None and not gathers_few(query, spans, sentence_ids):
-        attend = backend.attend
+    elif gathers_few(query, spans, sentence_ids):
+        attend = attend_gathered
+    else:
+        attend = attend_sentences if backend is None else backend.attend
     return attend(query, key, value, scores, sentence_ids, spans, query_positions, scaling, dropout)
 
 
@@ -149,9 +149,10 @@ def attend_sentences(
     scaling: float,
     dropout: float = 0.0,
 ) -> torch.Tensor:
-    """Output [B, H, Q, E] of queries that read the sentences with these ids, in time linear in B H Q C W.
+    """Output [B, H, Q, E] of queries that read the sentences with these ids, in time and memory linear in B H Q C W.
 
-    Some queries at a time gather the keys and values that they read. The backward pass gathers them again.
+    The score is the same for all tokens of a sentence, so attention over several sentences is a merge of attentions
+    inside each of them, which are computed in blocks of queries that read the same sentence.
 
     Args:
         query: [B, H, Q, E].
@@ -161,33 +162,78 @@ def attend_sentences(
         spans: of the keys.
         query_positions, scaling, dropout: as in `attend_selected_sentences`.
     """
-    batch_size, num_heads, num_queries, width = query.shape
-    gathered = batch_size * num_heads * sentence_ids.shape[-1] * max(spans.longest, 1) * width
-    size = max(chunk_size(GATHERED_AT_ONCE, query.device) // gathered, 1)
-    attend: Any = partial(_attend_gathered, spans=spans, scaling=scaling, dropout=dropout)
-    if torch.is_grad_enabled() and num_queries > size:
-        attend = partial(checkpoint, attend, use_reentrant=False)
-    outputs = []
-    for start in range(0, num_queries, size):
-        some = slice(start, start + size)
-        positions = None if query_positions is None else query_positions[some]
-        outputs.append(attend(query[:, :, some], key, value, scores[:, :, some], sentence_ids[:, :, some], positions))
-    return torch.cat(outputs, dim=2)
+    blocks = query_blocks(sentence_ids)
+    indices, is_read = spans.tokens_of_blocks(blocks.document, blocks.sentence_id)  # [M, W]
+    document, head = blocks.document[:, None], blocks.head[:, None]
+    queries, keys, values = (
+        query[document, head, blocks.query],
+        key[document, head, indices],
+        value[document, head, indices],
+    )
+    is_read = is_read[:, None]
+    if query_positions is not None:
+        is_read = is_read & (indices[:, None] <= query_positions[blocks.query][..., None])
+    logits = full_precision(queries @ keys.transpose(1, 2) * scaling).masked_fill(~is_read, UNREAD)  # [M, L, W]
+    weights = functional.dropout(logits.softmax(-1).to(value.dtype), p=dropout)
+    # For each pair of a query and a sentence: what the query read there, and the logarithm of its weight.
+    read = (weights @ values).flatten(0, 1)[blocks.slot]  # [B, H, Q, C, E]
+    normaliser = logits.logsumexp(-1).flatten()[blocks.slot] + scores
+    reads_nothing = ~is_read.expand(logits.shape).any(-1).flatten()[blocks.slot]
+    shares = normaliser.masked_fill(reads_nothing, UNREAD).softmax(-1).to(value.dtype)
+    output = (shares[..., None, :] @ read)[..., 0, :]
+    return output.masked_fill(reads_nothing.all(-1, keepdim=True), 0.0)
 
 
-def _attend_gathered(
+class QueryBlocks(NamedTuple):
+    """Queries in blocks of L that read the same sentence with the same head.
+
+    Attributes:
+        document, head, sentence_id: of each block [M].
+        query: its queries [M, L]; places that are left over hold the first.
+        slot: place of each pair of a query and a sentence [B, H, Q, C], `block * L + index`.
+    """
+
+    document: torch.Tensor
+    head: torch.Tensor
+    sentence_id: torch.Tensor
+    query: torch.Tensor
+    slot: torch.Tensor
+
+
+def query_blocks(sentence_ids: torch.Tensor) -> QueryBlocks:
+    """The blocks for queries that read the sentences with these ids [B, H, Q, C]."""
+    batch_size, num_heads, num_queries, num_choices = sentence_ids.shape
+    num_ids = int(sentence_ids.max()) + 1
+    heads = torch.arange(batch_size * num_heads, device=sentence_ids.device).view(batch_size, num_heads, 1, 1)
+    group, pair = (sentence_ids + heads * num_ids).flatten().sort(stable=True)
+    groups, group_of_pair, size = group.unique_consecutive(return_inverse=True, return_counts=True)
+    num_blocks = (size + BLOCK_QUERIES - 1) // BLOCK_QUERIES
+    in_group = torch.arange(len(pair), device=pair.device) - (size.cumsum(0) - size)[group_of_pair]
+    slot_of_pair = (num_blocks.cumsum(0) - num_blocks)[group_of_pair] * BLOCK_QUERIES + in_group
+    block_group = groups.repeat_interleave(num_blocks)
+    query = pair.new_zeros(len(block_group) * BLOCK_QUERIES).scatter(0, slot_of_pair, pair // num_choices % num_queries)
+    head = block_group // num_ids
+    return QueryBlocks(
+        head // num_heads,
+        head % num_heads,
+        block_group % num_ids,
+        query.view(-1, BLOCK_QUERIES),
+        torch.empty_like(pair).scatter(0, pair, slot_of_pair).view(sentence_ids.shape),
+    )
+
+
+def attend_gathered(
     query: torch.Tensor,
     key: torch.Tensor,
     value: torch.Tensor,
     scores: torch.Tensor,
     sentence_ids: torch.Tensor,
-    query_positions: torch.Tensor | None,
-    *,
     spans: SentenceSpans,
+    query_positions: torch.Tensor | None,
     scaling: float,
-    dropout: float,
+    dropout: float = 0.0,
 ) -> torch.Tensor:
-    """`attend_sentences` of all queries at once."""
+    """The output of `attend_sentences`, whose arguments these are, for a few queries: each gathers what it reads."""
     indices, is_read = spans.tokens_of(sentence_ids.flatten(1))
     indices, is_read = (found.view(*sentence_ids.shape, -1) for found in (indices, is_read))  # [B, H, Q, C, W]
     if query_positions is not None:

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where the tokens of each sentence are among the keys of a batch.
 
-Dimensions: B batch, K keys, L sentences looked up, W tokens of the longest of them.
+Dimensions: B batch, K keys, L sentences looked up, M blocks, W tokens of the longest sentence.
 """
 
 from collections.abc import Callable
@@ -48,15 +48,29 @@ class SentenceSpans:
 
         A sentence 0, or one that has no keys, has no tokens.
         """
+        start, length = self._bounds(sentence_ids)
+        index, is_token = self._offsets(start, length)  # [B, L, W]
+        return self.order.gather(1, index.flatten(1)).view(index.shape), is_token
+
+    def tokens_of_blocks(self, document: torch.Tensor, sentence_id: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Indices [M, W] of the tokens of one sentence of one document each [M], and which of them are tokens."""
+        ids = torch.arange(int(sentence_id.max()) + 1, device=sentence_id.device)
+        start, length = self._bounds(ids.expand(len(self.order), -1).contiguous())
+        index, is_token = self._offsets(start[document, sentence_id], length[document, sentence_id])
+        return self.order[document[:, None], index], is_token
+
+    def _bounds(self, sentence_ids: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Where the sentences [B, L] begin in `sorted_ids`, and their numbers of tokens [B, L]."""
         start = torch.searchsorted(self.sorted_ids, sentence_ids)
         length = torch.searchsorted(self.sorted_ids, sentence_ids, right=True) - start
-        length = length.masked_fill(sentence_ids == 0, 0)
+        return start, length.masked_fill(sentence_ids == 0, 0)
+
+    def _offsets(self, start: torch.Tensor, length: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Indices [..., W] in `order` from each start [...] on, and which of them are within the length [...]."""
         # A device is not waited for.
         longest = int(length.max()) if length.device.type == "cpu" else self.longest
         offset = torch.arange(max(longest, 1), device=length.device)
-        is_token = offset < length[..., None]  # [B, L, W]
-        index = (start[..., None] + offset).clamp_max(self.order.shape[1] - 1)
-        return self.order.gather(1, index.flatten(1)).view(index.shape), is_token
+        return (start[..., None] + offset).clamp_max(self.order.shape[1] - 1), offset < length[..., None]
 
 
 def _longest(key_sentence_ids: torch.Tensor) -> int:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from hier_nmt.cli import resources
-from hier_nmt.cli.main import COMMANDS, Command, main, make_parser
+from hier_nmt.cli.main import COMMANDS, Command, main, make_parser, parse
 
 ALL_COMMANDS = {
     **{name: command for name, command in COMMANDS.items() if isinstance(command, Command)},
@@ -126,6 +126,17 @@ def test_a_script_in_training_runs_its_command(repository: Path) -> None:
     found = subprocess.run(command, capture_output=True, text=True)
     assert found.returncode == 1
     assert found.stderr.startswith("error: ")
+
+
+def test_an_unknown_option_shows_the_usage_of_its_command(capsys) -> None:
+    with pytest.raises(SystemExit):
+        main(["corpus", "split", "a", "b", "--nope"])
+    assert capsys.readouterr().err.startswith("usage: hier-nmt corpus split ")
+
+
+def test_settings_are_the_options_of_the_command_alone() -> None:
+    settings = resources.settings_of(parse(["corpus", "split", "a.tsv", "out", "--dev", "3"]))
+    assert settings == {"file": "a.tsv", "output_dir": "out", "first": None, "dev": 3, "test": 2500, "seed": 1}
 
 
 def test_every_parser_can_be_made_at_once() -> None:

@@ -10,7 +10,13 @@ from largest_tensor import LargestTensor
 from references import selected_attention_reference
 
 from hier_nmt.ops import selected_attention
-from hier_nmt.ops.selected_attention import MAX_GATHERED_KEYS, attend_sentences, gathers_few, read_sentences
+from hier_nmt.ops.selected_attention import (
+    MAX_GATHERED_KEYS,
+    attend_gathered,
+    attend_sentences,
+    gathers_few,
+    read_sentences,
+)
 from hier_nmt.ops.sentence_spans import SentenceSpans
 
 DOCUMENTS = {
@@ -21,6 +27,7 @@ DOCUMENTS = {
     "empty sentences": [[2, 2, 5, 5, 5, 6]],
     "padded batch": [[1, 1, 2, 2, 2, 3, 4], [1, 1, 1, 0, 0, 0, 0], [0, 0, 0, 1, 2, 2, 3], [0, 0, 0, 0, 0, 0, 0]],
 }
+every_form = pytest.mark.parametrize("form", [attend_sentences, attend_gathered])
 every_document = pytest.mark.parametrize("ids", DOCUMENTS.values(), ids=DOCUMENTS)
 
 
@@ -40,17 +47,17 @@ def chosen_places(key_ids: torch.Tensor, num_queries: int, num_places: int) -> t
     return orders[..., :num_places].masked_fill(~is_filled, 0), is_filled
 
 
-def attend_gathered(query, key, value, spans, indices, scores, scaling, own_sentence_ids=None, query_positions=None):
+def attend_by(form, query, key, value, spans, indices, scores, scaling, own_sentence_ids=None, query_positions=None):
     sentence_ids, scores = read_sentences(indices, scores, own_sentence_ids)
-    return attend_sentences(query, key, value, scores, sentence_ids, spans, query_positions, scaling)
+    return form(query, key, value, scores, sentence_ids, spans, query_positions, scaling)
 
 
-def assert_equals_the_loop(key_ids, num_queries, num_places, **options):
+def assert_equals_the_loop(form, key_ids, num_queries, num_places, **options):
     leaves = leaves_of(key_ids, num_queries, num_places)
     indices, is_filled = chosen_places(key_ids, num_queries, num_places)
     scores = leaves[3].masked_fill(~is_filled, -math.inf)
     weighting = torch.linspace(-1, 2, leaves[0].numel(), dtype=torch.float64).view(leaves[0].shape)
-    fast = attend_gathered(*leaves[:3], SentenceSpans(key_ids), indices, scores, scaling=0.7, **options)
+    fast = attend_by(form, *leaves[:3], SentenceSpans(key_ids), indices, scores, scaling=0.7, **options)
     slow = selected_attention_reference(*leaves[:3], key_ids, indices, scores, scaling=0.7, **options)
     torch.testing.assert_close(fast, slow, rtol=1e-10, atol=1e-10)
     losses = [(output * weighting).sum() for output in (fast, slow)]
@@ -58,27 +65,29 @@ def assert_equals_the_loop(key_ids, num_queries, num_places, **options):
     torch.testing.assert_close(*gradients, rtol=1e-10, atol=1e-10)
 
 
-@pytest.mark.parametrize("elements", [1, 200], ids=["query by query", "some queries"])
 @every_document
-def test_chunks_of_queries_equal_the_loop(ids, elements, monkeypatch):
-    monkeypatch.setattr(selected_attention, "GATHERED_AT_ONCE", elements)
-    assert_equals_the_loop(torch.tensor(ids), 7, 2)
+@pytest.mark.parametrize("block_queries", [1, 2, 32])
+def test_blocks_of_queries_of_any_size_equal_the_loop(ids, block_queries, monkeypatch):
+    monkeypatch.setattr(selected_attention, "BLOCK_QUERIES", block_queries)
+    assert_equals_the_loop(attend_sentences, torch.tensor(ids), 7, 2)
 
 
+@every_form
 @every_document
 @pytest.mark.parametrize("num_queries", [1, 3])
 @pytest.mark.parametrize("num_places", [1, 3])
-def test_values_and_gradients_equal_the_loop(ids, num_queries, num_places):
-    assert_equals_the_loop(torch.tensor(ids), num_queries, num_places)
+def test_values_and_gradients_equal_the_loop(form, ids, num_queries, num_places):
+    assert_equals_the_loop(form, torch.tensor(ids), num_queries, num_places)
 
 
+@every_form
 @every_document
 @pytest.mark.parametrize("num_places", [0, 2])
-def test_the_own_sentence_without_a_view_of_the_future_equals_the_loop(ids, num_places):
+def test_the_own_sentence_without_a_view_of_the_future_equals_the_loop(form, ids, num_places):
     key_ids = torch.tensor(ids)
     positions = torch.arange(key_ids.shape[1])[-3:]
     options = {"own_sentence_ids": key_ids[:, -3:], "query_positions": positions}
-    assert_equals_the_loop(key_ids, len(positions), num_places, **options)
+    assert_equals_the_loop(form, key_ids, len(positions), num_places, **options)
 
 
 def test_keys_of_a_sentence_are_found_wherever_they_stand():
@@ -112,7 +121,7 @@ def test_a_query_among_many_keys_touches_only_those_it_reads():
     query, key, value = torch.randn(1, 2, 1, 4), *torch.randn(2, 1, 2, 4000, 8)[..., 2:6]
     indices = torch.tensor([7, 499, 250]).expand(1, 2, 1, 3)
     with LargestTensor() as largest:
-        attend_gathered(query, key, value, spans, indices, torch.zeros(1, 2, 1, 3), scaling=0.5)
+        attend_by(attend_gathered, query, key, value, spans, indices, torch.zeros(1, 2, 1, 3), scaling=0.5)
         # Views of keys and values are no copies; they show the whole.
         largest_copy = largest.numbers
     assert largest_copy == 2 * 3 * 8 * 4

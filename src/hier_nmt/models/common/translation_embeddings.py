@@ -86,9 +86,9 @@ class OutputLayerMixin:
         """
         if self.config.share_encoder_decoder_embeddings:
             raise ValueError("The vocabulary is joint (share_encoder_decoder_embeddings); use resize_token_embeddings.")
-        decoder, model = self.model.decoder, self
-        decoder.embed_tokens = resized_embedding(model, decoder.embed_tokens, new_num_tokens)  # type: ignore[arg-type]
-        self.lm_head = resized_output_layer(model, self.lm_head, new_num_tokens)  # type: ignore[arg-type]
+        decoder = self.model.decoder
+        decoder.embed_tokens = resized_embedding(self, decoder.embed_tokens, new_num_tokens)  # type: ignore[arg-type]
+        self.lm_head = resized_output_layer(self, self.lm_head, new_num_tokens)  # type: ignore[arg-type]
         self.config.decoder_vocab_size = new_num_tokens
         self.tie_weights()  # type: ignore[attr-defined]
         return decoder.embed_tokens

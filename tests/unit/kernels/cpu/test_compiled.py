@@ -503,16 +503,28 @@ def test_nothing_is_compiled_unasked(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_library_that_cannot_be_loaded_is_named_and_not_used(tmp_path, monkeypatch):
+    monkeypatch.setenv("HIER_NMT_CACHE", str(tmp_path))
+    compiled.library_path().write_bytes(b"cut off")
+    process = new_process(None, HIER_NMT_CACHE=str(tmp_path))
+    assert process.stdout.strip() == "torch_cpu"
+    assert f"not used; remove {compiled.library_path()}: " in process.stderr
+
+
 def name_of_backend(choice, **variables):
     """The backend that is used in a new process under the given HIER_NMT_COMPILED_ATTENTION."""
+    return new_process(choice, **variables).stdout.strip()
+
+
+def new_process(choice, **variables):
+    """A process that imported the package and printed the name of its backend."""
     code = (
         "import hier_nmt, torch; from hier_nmt.ops.backends import backend_for;"
         "print(backend_for(torch.zeros(1, 1, 1, 16)).name)"
     )
     environment = {name: value for name, value in os.environ.items() if name != "HIER_NMT_COMPILED_ATTENTION"}
     environment |= variables if choice is None else {"HIER_NMT_COMPILED_ATTENTION": choice}
-    result = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
-    return result.stdout.strip()
+    return subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
 
 
 def test_the_command_compiles_once(tmp_path, monkeypatch, capsys):
