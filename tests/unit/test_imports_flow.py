@@ -35,7 +35,9 @@ MAY_IMPORT = {
     "training": {
         *("configuration", "ops", "attention", "models", "text", "kernels", "data", "evaluation", "publishing"),
     },
-    "jobs": {"configuration", "ops", "text", "translation", "data", "evaluation", "inspection"},
+    "jobs": {
+        *("configuration", "ops", "models", "text", "translation", "data", "evaluation", "inspection", "publishing"),
+    },
     "cli": {
         *("configuration", "ops", "text", "translation", "data", "evaluation", "synthetic", "inspection", "publishing"),
         *("kernels", "training", "jobs"),

@@ -14,15 +14,17 @@ from ..configuration.configuration_hier_nmt import HierNMTConfig
 from ..ops.document_structure import DocumentStructure
 
 
-def sinusoidal_encoding(positions: torch.Tensor, d_model: int) -> torch.Tensor:
+def sinusoidal_encoding(positions: torch.Tensor, d_model: int, endpoint: bool = False) -> torch.Tensor:
     """Sines, then cosines, of the positions at D/2 wave lengths (Vaswani et al. 2017, section 3.5), float32 [B, S, D].
 
     Args:
         positions: integers [B, S]; there is no largest one.
         d_model: D; the last column of an odd D is zero.
+        endpoint: the exponents of the frequencies reach 1, i / (D/2 - 1), instead of ending just before, i / (D/2).
     """
     num_frequencies = d_model // 2
-    exponents = torch.arange(num_frequencies, device=positions.device, dtype=torch.float32) / max(num_frequencies, 1)
+    exponents = torch.arange(num_frequencies, device=positions.device, dtype=torch.float32)
+    exponents = exponents / max(num_frequencies - int(endpoint), 1)
     angles = positions[..., None].float() * torch.exp(-math.log(10000.0) * exponents)
     encoding = torch.cat([angles.sin(), angles.cos()], dim=-1)
     return nn.functional.pad(encoding, (0, d_model - 2 * num_frequencies))
@@ -61,18 +63,22 @@ class PositionTable(nn.Embedding):
 class Sinusoids(nn.Module):
     """Fixed vectors per position; the counterpart of `PositionTable` without parameters and without an end."""
 
-    def __init__(self, d_model: int):
+    def __init__(self, d_model: int, offset: int = 0, endpoint: bool = False):
         super().__init__()
-        self.d_model = d_model
+        self.d_model, self.offset, self.endpoint = d_model, offset, endpoint
 
     def forward(self, positions: torch.Tensor) -> torch.Tensor:
         """Vectors [B, S, D] of the positions [B, S], counted from 0."""
-        return sinusoidal_encoding(positions, self.d_model)
+        return sinusoidal_encoding(positions + self.offset, self.d_model, self.endpoint)
 
 
-def position_vectors(kind: str, level: str, num_positions: int, d_model: int, clamp: bool = False) -> nn.Module:
+def position_vectors(
+    kind: str, level: str, num_positions: int, config: HierNMTConfig, clamp: bool = False
+) -> nn.Module:
     """The module that maps positions [B, S] to vectors [B, S, D], `sinusoidal` or `learned`."""
-    return PositionTable(level, num_positions, d_model, clamp) if kind == "learned" else Sinusoids(d_model)
+    if kind == "learned":
+        return PositionTable(level, num_positions, config.d_model, clamp)
+    return Sinusoids(config.d_model, config.position_offset, config.sinusoid_endpoint)
 
 
 class SequentialPositions(nn.Module):
@@ -81,22 +87,21 @@ class SequentialPositions(nn.Module):
 
     def __init__(self, config: HierNMTConfig):
         super().__init__()
-        self.tokens = position_vectors(
-            config.position_embedding_type, "token", config.max_position_embeddings, config.d_model
-        )
+        self.starts_in_sentence = config.token_position_origin == "sentence"
+        self.tokens = position_vectors(config.position_embedding_type, "token", config.max_position_embeddings, config)
         self.segments = None
         if config.segment_embedding != "none":
             self.segments = position_vectors(
                 config.segment_embedding,
                 "sentence",
                 config.max_sentence_positions,
-                config.d_model,
+                config,
                 config.sentence_position_clamp,
             )
 
     def token_positions(self, structure: DocumentStructure) -> torch.Tensor:
         """The position [B, S] under which each token is looked up."""
-        return structure.token_positions
+        return structure.positions_in_sentence if self.starts_in_sentence else structure.token_positions
 
     def forward(self, structure: DocumentStructure) -> torch.Tensor:
         """Encodings [B, S, D] of the places in `structure`."""

@@ -25,6 +25,7 @@ class Command(NamedTuple):
 COMMANDS: dict[str, Command | dict[str, Command]] = {
     "translate": Command("translate", "translate a file: text, HTML, Markdown, subtitles, XLIFF, TMX and others"),
     "train": Command("train", "train the model of a recipe, or continue its training"),
+    "adapt": Command("adapt", "make an OPUS-MT, M2M100, NLLB or mBART-50 model a document-level one"),
     "evaluate": Command("evaluate", "translate a parallel corpus and score it: BLEU, chrF, TER, document BLEU"),
     "contrastive": Command("contrastive", "score a model on a contrastive set"),
     "compare": Command("compare", "test whether translations differ: paired bootstrap or randomisation"),

@@ -47,6 +47,9 @@ CROSS_ATTENTIONS: dict[str, AttentionSlot] = {
     "hierarchical": _SELECTED,
 }
 SENTENCE_ENCODERS = ("source2token", "conv")
+# What context blocks read: nothing; sentence encodings, in a block or in some of the heads; tokens of other sentences.
+CONTEXT_ATTENTIONS = ("document", "conditional", "hierarchical")
+CONTEXT_BLOCKS = ("none", "block", "heads", *CONTEXT_ATTENTIONS)
 # Of target positions at which nothing is predicted, as everywhere in Transformers.
 IGNORED_LABEL = -100
 

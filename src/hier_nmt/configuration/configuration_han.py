@@ -50,6 +50,12 @@ class HANConfig(TransformerConfig):
     sentence_encoder_sharing = "model"
     position_encoding = "sequential"
     segment_embedding = "none"
+    token_position_origin = "document"
+    position_offset = 0
+    sinusoid_endpoint = False
+    normalize_embedding = False
+    restart_target_sentences = False
+    context_attention = None
     encoder_layerdrop = 0.0
     decoder_layerdrop = 0.0
     encoder_reads_encodings = True

@@ -8,6 +8,8 @@ from typing import Any
 
 from .configuration_choices import (
     ATTENTION_KERNELS,
+    CONTEXT_ATTENTIONS,
+    CONTEXT_BLOCKS,
     CROSS_ATTENTIONS,
     DECODER_SELF_ATTENTIONS,
     ENCODER_SELF_ATTENTIONS,
@@ -20,7 +22,6 @@ from .translation_config import TransformerConfig
 SEGMENT_EMBEDDINGS = ("none", "sinusoidal", "learned")
 STRUCTURE_LEVELS = ("token", "sentence", "paragraph")
 TOKEN_POSITION_ORIGINS = ("document", "sentence")
-CONTEXT_BLOCKS = ("none", "block", "heads")
 SENTENCE_ENCODER_SHARINGS = ("layer", "model")
 TREE_SELECTIONS = ("cumulative", "node")
 
@@ -87,7 +88,9 @@ class HierNMTConfig(TransformerConfig):
             one.
         context_block: `none`; `block`: a second attention, over all sentence encodings, in every layer (over those of
             the source in the decoder); `heads`: `num_sentence_heads` of the heads of the encoder's self-attention and
-            of the cross-attention read sentence encodings instead of tokens (Trankova et al. 2024, section 2).
+            of the cross-attention read sentence encodings instead of tokens (Trankova et al. 2024, section 2);
+            `document`, `conditional` or `hierarchical`: gated blocks that read tokens of other sentences, see
+            `GatedContext`, which change nothing at first.
         num_sentence_heads: see `context_block`.
         position_encoding: a name in `POSITION_ENCODINGS`.
         position_embedding_type: `sinusoidal` or `learned` token positions (`multi_level` is always learned).
@@ -96,8 +99,15 @@ class HierNMTConfig(TransformerConfig):
         segment_embedding: embedding of the sentence index added to `sequential` or `segment_shifted` positions:
             `none`, `sinusoidal` or `learned`.
         structure_levels: levels whose position vectors `multi_level` sums: `token`, `sentence`, `paragraph`.
-        token_position_origin: the token level of `multi_level` counts from the start of the `document` (window) or
-            of the `sentence`.
+        token_position_origin: `sequential` positions and the token level of `multi_level` count from the start of the
+            `document` (window) or of the `sentence`.
+        position_offset: the first sinusoidal position (2 in M2M100).
+        sinusoid_endpoint: the slowest sinusoid has a wave length of exactly 10000 * 2 pi (exponents i / (D/2 - 1), as
+            in M2M100), not just below (i / (D/2)).
+        normalize_embedding: layer norm on the embeddings, positions included, as in mBART.
+        restart_target_sentences: in the decoder, a separator opens the sentence behind it: it has the embedding of the
+            start token and the first position of that sentence, so that each sentence is written as if it were the
+            first.
         max_position_embeddings, max_sentence_positions, max_paragraph_positions: sizes of the learned tables. A
             position beyond the end of its table is an error.
         sentence_position_clamp: sentences and paragraphs beyond the end of their table share its last position instead.
@@ -135,6 +145,10 @@ class HierNMTConfig(TransformerConfig):
     max_sentence_positions: int = 128
     max_paragraph_positions: int = 64
     sentence_position_clamp: bool = False
+    position_offset: int = 0
+    sinusoid_endpoint: bool = False
+    normalize_embedding: bool = False
+    restart_target_sentences: bool = False
 
     @classmethod
     def preset(cls, name: str, **changes: Any) -> "HierNMTConfig":
@@ -168,6 +182,8 @@ class HierNMTConfig(TransformerConfig):
             DECODER_SELF_ATTENTIONS[self.decoder_self_attention],
             CROSS_ATTENTIONS[self.cross_attention],
         )
+        if self.restart_target_sentences or self.context_attention is not None:
+            return True
         return self.positions_read_sentences or any(slot.reads_sentences for slot in slots)
 
     @property
@@ -176,6 +192,8 @@ class HierNMTConfig(TransformerConfig):
         if self.position_encoding == "multi_level":
             return self.structure_levels != ["token"] or self.token_position_origin == "sentence"
         is_shifted = self.position_encoding == "segment_shifted" and self.segment_shift > 0
+        if self.position_encoding == "sequential" and self.token_position_origin == "sentence":
+            return True
         return is_shifted or self.segment_embedding != "none"
 
     @property
@@ -192,6 +210,11 @@ class HierNMTConfig(TransformerConfig):
     def has_context(self) -> bool:
         """Whether a context block or heads read all sentence encodings."""
         return self.context_block == "block" or self.num_context_heads > 0
+
+    @property
+    def context_attention(self) -> str | None:
+        """How a gated context block reads tokens, or None if there is no such block."""
+        return self.context_block if self.context_block in CONTEXT_ATTENTIONS else None
 
     @property
     def encoder_reads_encodings(self) -> bool:
@@ -265,7 +288,9 @@ class HierNMTConfig(TransformerConfig):
         self.check_probabilities("encoder_layerdrop", "decoder_layerdrop")
         self.check_at_least(1, "num_selected_sentences", "max_sentence_positions", "max_paragraph_positions")
         self.check_at_least(1, *(f"num_selected_sentences_{slot}" for slot in ("encoder", "decoder", "cross")))
-        self.check_at_least(0, "segment_shift")
+        self.check_at_least(0, "segment_shift", "position_offset")
+        if self.restart_target_sentences and self.decoder_start_token_id is None:
+            raise ValueError("restart_target_sentences=True needs a decoder_start_token_id.")
         if self.sentence_encoder_heads < 1 or self.d_model % self.sentence_encoder_heads:
             raise ValueError(
                 f"sentence_encoder_heads={self.sentence_encoder_heads} must divide d_model={self.d_model}."

@@ -28,7 +28,12 @@ def position_limits(config: Any) -> PositionLimits:
         return PositionLimits()
     if encoding != "multi_level":
         is_limited = config.segment_embedding == "learned" and not config.sentence_position_clamp
-        return PositionLimits(sentences=config.max_sentence_positions if is_limited else None)
+        is_learned = encoding == "sequential" and config.position_embedding_type == "learned"
+        restarts = is_learned and config.token_position_origin == "sentence"
+        return PositionLimits(
+            sentence_tokens=config.max_position_embeddings if restarts else None,
+            sentences=config.max_sentence_positions if is_limited else None,
+        )
     levels = config.structure_levels
     limited = [] if config.sentence_position_clamp else levels
     restarts = "token" in levels and config.token_position_origin == "sentence"

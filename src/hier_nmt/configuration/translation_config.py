@@ -137,6 +137,7 @@ class TransformerConfig(TranslationConfig):
         activation_function: name in `transformers.activations.ACT2FN`.
         normalize_before: layer norm in front of each block and once at the end (pre-norm); else behind each block.
         scale_embedding: multiply token embeddings by sqrt(D).
+        output_bias: the output layer has a bias (Marian's models call it `final_logits_bias`).
         init_std: standard deviation of the initial weights.
         big_bird_block_size: tokens of a block of `big_bird` attention (Zaheer et al. 2020). Like the next four it is
             read at every forward.
@@ -168,6 +169,7 @@ class TransformerConfig(TranslationConfig):
     activation_function: str = "relu"
     normalize_before: bool = True
     scale_embedding: bool = True
+    output_bias: bool = False
     encoder_self_attention: str = "document"
     decoder_self_attention: str = "document"
     attention_kernel: str = "auto"

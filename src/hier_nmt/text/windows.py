@@ -118,3 +118,13 @@ def split_window(ids: Sequence[int], separators: Collection[int], ignored: Colle
         elif token_id not in ignored:
             sentences[-1].append(token_id)
     return sentences
+
+
+def closed_sentences(ids: Sequence[int], separators: Collection[int]) -> list[list[int]]:
+    """The token ids of each sentence of a window with the token that closes it, as each has it alone."""
+    sentences: list[list[int]] = [[]]
+    for token_id in ids:
+        sentences[-1].append(token_id)
+        if token_id in separators:
+            sentences.append([])
+    return sentences

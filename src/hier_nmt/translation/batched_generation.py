@@ -11,8 +11,14 @@ import torch
 from transformers import GenerationConfig, PreTrainedModel
 
 from ..configuration.position_limits import position_limits
-from ..text.windows import split_window
-from .generation_constraints import ExpectedWindow, WindowStoppingCriteria, WithinLengths, WithinPositions
+from ..text.windows import closed_sentences
+from .generation_constraints import (
+    ExpectedWindow,
+    FollowsSource,
+    WindowStoppingCriteria,
+    WithinLengths,
+    WithinPositions,
+)
 from .loop_prevention import WithoutLoops
 
 
@@ -63,6 +69,7 @@ class BatchedGenerator:
         batch_size: rows in a batch.
         max_batch_tokens: source and prefix tokens in a batch, padding counted; None means no limit.
         generate_kwargs: options of `generate`; a length limit among them replaces that of the requests.
+        start_id: the token that each target sentence begins with, or None.
 
     Attributes:
         memory: asked before a request is decoded, and told afterwards; at first there is none.
@@ -79,12 +86,14 @@ class BatchedGenerator:
         batch_size: int,
         max_batch_tokens: int | None,
         generate_kwargs: dict[str, Any],
+        start_id: int | None = None,
     ) -> None:
         check_positive(batch_size=batch_size, max_batch_tokens=max_batch_tokens)
         self.memory: OutputMemory | None = None
         self.model, self.pad_token_ids = model, pad_token_ids
         self.source_separator_ids, self.separator_ids = (side or () for side in separators)
-        self.limits = position_limits(model.config)
+        self.limits, self.start_id = position_limits(model.config), start_id
+        self.follows_source = getattr(model.config, "restart_target_sentences", False)
         self.batch_size, self.max_batch_tokens = batch_size, max_batch_tokens
         self.generation_config, self.generate_kwargs, self.max_new_tokens = _generation_options(model, generate_kwargs)
         # Greedy rows are cut at their own length; beams would know of the longer time that the batch has.
@@ -153,7 +162,7 @@ class BatchedGenerator:
         self, batch: list[Request], ends: StopConditions, on_written: Callable[[int, int], object] | None
     ) -> dict[str, Any]:
         """What `generate` is to call in every step, behind what the caller of the translation wants it to call."""
-        sources = [split_window(request.source_ids, self.source_separator_ids, ()) for request in batch]
+        sources = [closed_sentences(request.source_ids, self.source_separator_ids) for request in batch]
         start_ids = {self.pad_token_ids[1], self.generation_config.decoder_start_token_id}
         without_loops = WithoutLoops(sources, self.separator_ids, ends.end_ids, start_ids)
         hooks: dict[str, list[Any]] = {"logits_processor": [without_loops]}
@@ -166,10 +175,20 @@ class BatchedGenerator:
             ends_rows = self.generation_config.num_beams in (None, 1)
             follower = WindowStoppingCriteria(self.separator_ids, expected, ends_rows, self.limits, on_written)
             hooks["stopping_criteria"] = [follower]
+        if expected and self.follows_source:
+            closing_ids = [self._closing_ids(request, ends.end_ids[0]) for request in batch]
+            # In front of what limits lengths, which decides last.
+            follows = FollowsSource(closing_ids, self.separator_ids, ends.end_ids, self.start_id)
+            hooks["logits_processor"].insert(0, follows)
         if any(limit is not None for limit in self.limits):
             within = WithinPositions(self.limits, self.separator_ids, ends.end_ids, self.pad_token_ids[1])
             hooks["logits_processor"].append(within)
         return {name: [*(self.generate_kwargs.get(name) or ()), *added] for name, added in hooks.items()}
+
+    def _closing_ids(self, request: Request, end_id: int) -> list[int]:
+        """The target tokens that are to close the sentences of a window, as those of its source are closed."""
+        target_of = dict(zip(self.source_separator_ids, self.separator_ids, strict=True))
+        return [*(target_of[token_id] for token_id in request.source_ids if token_id in target_of), end_id]
 
     def _generate(self, batch: list[Request], ends: StopConditions, hooks: dict[str, Any]) -> list[Output]:
         limits = [self.max_new_tokens or request.max_new_tokens for request in batch]

@@ -28,7 +28,7 @@ from ..text.long_sentences import sentence_joiner, split_long_sentence
 from ..text.windows import Window, fit_window
 from .batched_generation import BatchedGenerator, Output, Request, StopConditions, check_positive
 from .generation_constraints import ExpectedWindow
-from .language_tokens import check_languages, check_translates
+from .language_tokens import LanguageTokens, check_languages, check_translates
 from .source_encoding import encode_documents
 from .translation_state import (
     ALTERED,
@@ -99,7 +99,15 @@ class DocumentTranslator:
             raise ValueError(f"window_sentences must not be negative, got {window_sentences}")
         check_positive(max_source_tokens=max_source_tokens, max_target_tokens=max_target_tokens)
         self.model = model
-        self.vocabulary = TranslationVocabulary(tokenizer, target_tokenizer or tokenizer, source_language)
+        languages = LanguageTokens(tokenizer)
+        if languages.is_multilingual:
+            source_language = _given(source_language, config, "source_language")
+            target_language = _given(target_language, config, "target_language")
+        language_options = languages.options(model, target_language)
+        start_id = language_options.get("forced_bos_token_id", model.generation_config.forced_bos_token_id)
+        start_id = start_id if languages.is_multilingual and not languages.mark_source else None
+        target_tokenizer = target_tokenizer or tokenizer
+        self.vocabulary = TranslationVocabulary(tokenizer, target_tokenizer, source_language, target_language, start_id)
         self.strategy = _checked_strategy(strategy, window_sentences, self.vocabulary)
         self.window_sentences = 1 if self.strategy == "sentence" else window_sentences
         self.max_source_tokens = max_source_tokens or _length_limit(config, "max_source_tokens")
@@ -110,7 +118,8 @@ class DocumentTranslator:
             self.vocabulary.separators,
             batch_size,
             max_batch_tokens,
-            {**self.vocabulary.languages.options(model, target_language), **(generate_kwargs or {})},
+            {**language_options, **(generate_kwargs or {})},
+            start_id if self.vocabulary.has_separators else None,
         )
         self.limits = self.generator.limits
         self.joiner = sentence_joiner(getattr(config, "target_language", None))
@@ -373,6 +382,10 @@ class DocumentTranslator:
         if expected is None and self.limits.sentence_tokens is not None:
             max_new_tokens = max(1, min(max_new_tokens, self.limits.sentence_tokens - 2))
         return Request(source_ids, list(prefix_ids), max_new_tokens, expected)
+
+
+def _given(language: str | None, config: Any, name: str) -> str | None:
+    return getattr(config, name, None) if language is None else language
 
 
 def _length_limit(config: Any, name: str) -> int | None:

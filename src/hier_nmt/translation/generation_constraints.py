@@ -131,6 +131,52 @@ class WithinPositions(LogitsProcessor):
         return scores.masked_fill(rows[:, None] & is_forbidden, -torch.inf)
 
 
+class FollowsSource(LogitsProcessor):
+    """Closes each sentence of a window as its source sentence is closed, for models that write each as if alone.
+
+    Whether a sentence ends is the model's choice; which token ends it (`<sep>`, `<par>` or, at last, `</s>`) follows
+    from the source, and that one gets the probability of all.
+
+    Args:
+        closing_ids: of each document of the batch, the target tokens that are to close its sentences, in order; its
+            beams are neighbouring rows.
+        separator_ids: the target's `<sep>` and `<par>`.
+        end_ids: tokens that end the text.
+        start_id: the token that each sentence but the first begins with, which `generate` knows of: that of a language.
+    """
+
+    def __init__(
+        self,
+        closing_ids: Sequence[Sequence[int]],
+        separator_ids: Sequence[int],
+        end_ids: Sequence[int],
+        start_id: int | None = None,
+    ) -> None:
+        self.closing_ids, self.separator_ids, self.start_id = closing_ids, list(separator_ids), start_id
+        self.closing = [*self.separator_ids, *(end_id for end_id in end_ids if end_id not in separator_ids)]
+
+    def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:  # type: ignore[override]
+        """The scores [B, V] of the token behind `input_ids` [B, T]."""
+        closes = separator_positions(input_ids, self.separator_ids)
+        num_beams = len(scores) // len(self.closing_ids)
+        wanted = [
+            row[min(num_complete, len(row) - 1)]
+            for row, num_complete in zip(
+                (row for row in self.closing_ids for _ in range(num_beams)), closes.sum(-1).tolist(), strict=True
+            )
+        ]
+        any_end = scores[:, self.closing].logsumexp(-1, keepdim=True)
+        scores = scores.clone()
+        scores[:, self.closing] = -torch.inf
+        scores = scores.scatter(1, torch.tensor(wanted, device=scores.device)[:, None], any_end)
+        if self.start_id is None:
+            return scores
+        starts = closes[:, -1:]
+        forced = torch.full_like(scores, -torch.inf)
+        forced[:, self.start_id] = 0.0
+        return torch.where(starts, forced, scores)
+
+
 class WithinLengths(LogitsProcessor):
     """Ends each row at its own length limit, so that a beam search does not depend on what else is in its batch.
 

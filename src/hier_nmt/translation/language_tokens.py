@@ -15,8 +15,11 @@ try:
 except ImportError:
     langcodes = None  # type: ignore[assignment]
 
-# `__fr__` of M2M100, `fra_Latn` of NLLB, `fr_XX` of mBART.
-_LANGUAGE_TOKEN = re.compile(r"__(?P<m2m>[a-z]{2,3})__|(?P<nllb>[a-z]{3}_[A-Z][a-z]{3})|(?P<mbart>[a-z]{2})_[A-Z]{2}")
+# `__fr__` of M2M100, `fra_Latn` of NLLB, `fr_XX` of mBART, `>>fra<<` of Marian.
+_LANGUAGE_TOKEN = re.compile(
+    r"__(?P<m2m>[a-z]{2,3})__|(?P<nllb>[a-z]{3}_[A-Z][a-z]{3})|(?P<mbart>[a-z]{2})_[A-Z]{2}"
+    r"|>>(?P<marian>[a-z]{2,3}(_[A-Z][a-z]{3})?)<<"
+)
 # How far apart two languages may be, by the measure of `langcodes`: variants of one, never two.
 _MAX_DISTANCE = 9
 _TOKENIZER_LOCK = threading.Lock()
@@ -41,6 +44,11 @@ class LanguageTokens:
         """Whether the tokenizer has tokens of languages."""
         return bool(self._matches)
 
+    @property
+    def mark_source(self) -> bool:
+        """Whether a source sentence begins with the language that it is to be translated to, as Marian's do."""
+        return any(match["marian"] for match in self._matches.values())
+
     def token(self, language: str) -> str:
         """The token of a language, given as such a token, its code, any ISO 639 or BCP 47 code, or an English name.
 
@@ -49,7 +57,7 @@ class LanguageTokens:
             ImportError: the library that knows codes and names is missing.
         """
         for token, match in self._matches.items():
-            if language in (token, match["m2m"], match["nllb"]):
+            if language in (token, match["m2m"], match["nllb"], match["marian"]):
                 return token
         tags = {re.sub(r"-?XX$", "", _tag(match)): token for token, match in self._matches.items()}
         closest = _closest_tag(language, list(tags))
@@ -81,13 +89,30 @@ class LanguageTokens:
             finally:
                 tokenizer.src_lang = before
 
+    def start_ids(self, source_language: str | None, target_language: str | None) -> list[int]:
+        """The token of a language before each source sentence, as a list of one id; of one pair of languages, none.
+
+        Raises:
+            ValueError: no language is given, or one that the tokenizer does not have.
+        """
+        if not self.is_multilingual:
+            return []
+        side, language = ("target", target_language) if self.mark_source else ("source", source_language)
+        if language is None:
+            raise ValueError(
+                f"the model has {len(self._matches)} languages: say which by {side}_language, for example "
+                f"{side}_language='fr'"
+            )
+        token_id: Any = self.tokenizer.convert_tokens_to_ids(self.token(language))
+        return [token_id]
+
     def options(self, model: PreTrainedModel, target_language: str | None) -> dict[str, int]:
         """Options of `generate` that have the model write a language.
 
         Raises:
             ValueError: no language is given, and the checkpoint names none.
         """
-        if not self.is_multilingual:
+        if not self.is_multilingual or self.mark_source:
             return {}
         # mBART's first models begin with the language itself, all others with a start token before it.
         starts_with_language = type(self.tokenizer).__name__.startswith("MBartTokenizer")
@@ -118,7 +143,7 @@ def _special_tokens(tokenizer: PreTrainedTokenizerBase) -> list[str]:
 
 def _tag(match: re.Match[str]) -> str:
     """The BCP 47 tag of a language token."""
-    return (match["m2m"] or match["nllb"] or match["mbart"]).replace("_", "-")
+    return (match["m2m"] or match["nllb"] or match["mbart"] or match["marian"]).replace("_", "-")
 
 
 def _check_langcodes(language: str) -> None:

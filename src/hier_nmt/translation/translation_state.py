@@ -209,6 +209,7 @@ class TranslationState:
 
     def store(self, index: int, ids: list[int]) -> str | None:
         """Keeps the translation of sentence `index`; returns why it should be decoded again, if it should."""
+        ids = self.vocabulary.without_start(ids)
         self.translations[index], self.target_ids[index] = self.vocabulary.decode(ids), ids
         if not self.translations[index]:
             return EMPTY

@@ -30,12 +30,22 @@ class TranslationVocabulary:
     """The two tokenizers, seen as ids: encoding, decoding, and the special ids that decoding needs."""
 
     def __init__(
-        self, source: PreTrainedTokenizerBase, target: PreTrainedTokenizerBase, source_language: str | None = None
+        self,
+        source: PreTrainedTokenizerBase,
+        target: PreTrainedTokenizerBase,
+        source_language: str | None = None,
+        target_language: str | None = None,
+        target_start_id: int | None = None,
     ) -> None:
         self.source, self.target = source, target
         self.languages, self._source_language = LanguageTokens(source), source_language
         self.separators = [_separators(tokenizer) for tokenizer in (source, target)]
         self.has_separators = None not in self.separators
+        # In windows each sentence has the token of its language, as it has alone.
+        self._start_ids = [
+            self.languages.start_ids(source_language, target_language) if self.has_separators else [],
+            [] if target_start_id is None or not self.has_separators else [target_start_id],
+        ]
         self.target_separators = self.separators[1] or ()
         self.pad_token_ids = (source.pad_token_id, target.pad_token_id)
         specials = (target.pad_token_id, target.bos_token_id, target.unk_token_id)
@@ -99,12 +109,14 @@ class TranslationVocabulary:
         """Token ids of each sentence; without special tokens if windows get theirs from `join_window`."""
         plain_forms = {} if target else self.classify_characters(sentences).plain_forms
         readable = [normalize_for_tokenizer(sentence, plain_forms) for sentence in sentences]
-        return self._encode(readable, self.target if target else self.source)
+        if target:
+            return self._encode(readable, self.target)
+        return [[*self._start_ids[0], *ids] for ids in self._encode(readable, self.source)]
 
     def _encode(self, texts: Sequence[str], tokenizer: PreTrainedTokenizerBase) -> list[list[int]]:
         if not texts:
             return []
-        with self.languages.reading(self._source_language):
+        with self.languages.reading(None if self.has_separators else self._source_language):
             encoded = tokenizer(
                 [replace_surrogates(text) for text in texts],
                 add_special_tokens=not self.has_separators,
@@ -120,7 +132,14 @@ class TranslationVocabulary:
         if separators is None:
             return list(sentences[0])
         eos_token_id = (self.source, self.target)[side].eos_token_id
+        if side == 1 and self._start_ids[1]:
+            sentences = [[*self._start_ids[1], *sentence] for sentence in sentences]
         return join_window(sentences, ends_paragraph, *separators, eos_token_id)
+
+    def without_start(self, ids: list[int]) -> list[int]:
+        """The token ids of a translated sentence without the token of its language."""
+        start_ids = self._start_ids[1]
+        return ids[len(start_ids) :] if start_ids and ids[: len(start_ids)] == start_ids else ids
 
     def decode(self, ids: Sequence[int]) -> str:
         """The text of one translated sentence, in one line."""

@@ -7,7 +7,7 @@ prefix (cached ones included), N sentences, D model width, V vocabulary.
 """
 
 import math
-from typing import Any, Unpack
+from typing import Unpack
 
 import torch
 from torch import nn
@@ -15,8 +15,9 @@ from transformers import initialization as init
 from transformers.cache_utils import Cache, DynamicCache, EncoderDecoderCache
 from transformers.modeling_outputs import BaseModelOutputWithPastAndCrossAttentions
 
-from ...attention.attention_plan import AttentionInputs, kept_with_cache
+from ...attention.attention_plan import UNKNOWN_SENTENCES, AttentionInputs, kept_with_cache
 from ...attention.conditional_attention import ConditionalAttention, SentenceContextAttention, SentencePooling
+from ...attention.gated_context import ContextInputs, GatedContext, sentence_positions
 from ...attention.multi_head_attention import MultiHeadAttention
 from ...attention.positions import POSITION_ENCODING_CLASSES
 from ...attention.sentence_encoder import SentenceEncoder
@@ -37,7 +38,9 @@ from ..common.translation_embeddings import TranslationModelMixin
 from .structure_inputs import (
     check_structure_ids,
     document_structure,
+    embedded_target_ids,
     next_token_sentence_ids,
+    restarted_structure,
     target_structure,
     token_mask,
 )
@@ -49,6 +52,7 @@ from .transformer_layers import (
     HierNMTDecoderLayer,
     HierNMTEncoderLayer,
     sentence_units,
+    target_context_attention,
 )
 
 
@@ -74,6 +78,8 @@ class HierNMTPreTrainedModel(TranslationModelMixin, SafetensorsModel):
         super()._init_weights(module)
         if isinstance(module, SentenceEncoder):
             init.normal_(module.query, mean=0.0, std=self.config.init_std)
+        elif isinstance(module, GatedContext):
+            init.zeros_(module.gate)
 
     def widen_selection(self, widening: float = 1.0) -> None:
         """Lets conditional and hierarchical slots read more of the N sentences in training than t, their scores added.
@@ -99,7 +105,7 @@ class HierNMTPreTrainedModel(TranslationModelMixin, SafetensorsModel):
 
     def output_layer(self) -> nn.Module:
         """A new output layer, from states [..., D] to logits [..., V]; likewise."""
-        return nn.Linear(self.config.d_model, self.config.target_vocab_size, bias=False)
+        return nn.Linear(self.config.d_model, self.config.target_vocab_size, bias=self.config.output_bias)
 
     def mean_loss(
         self, logits: torch.Tensor, labels: torch.Tensor, num_items_in_batch: torch.Tensor | int | None
@@ -116,6 +122,7 @@ class HierNMTStack(HierNMTPreTrainedModel):
         self.embed_tokens = self.token_embedding(vocab_size)
         self.embed_scale = math.sqrt(config.d_model) if config.scale_embedding else 1.0
         self.embed_positions = POSITION_ENCODING_CLASSES[config.position_encoding](config)
+        self.embed_norm = nn.LayerNorm(config.d_model) if config.normalize_embedding else None
         self.layers = nn.ModuleList([layer_class(config, index) for index in range(num_layers)])
         self.layer_norm = nn.LayerNorm(config.d_model) if config.normalize_before else nn.Identity()
         self.gradient_checkpointing = False
@@ -124,6 +131,8 @@ class HierNMTStack(HierNMTPreTrainedModel):
         """What enters the first layer, [B, S, D]: the scaled embeddings [B, S, D] at their places in `structure`."""
         positions = self.embed_positions(structure).to(inputs_embeds.dtype)
         hidden_states = inputs_embeds * self.embed_scale + positions
+        if self.embed_norm is not None:
+            hidden_states = self.embed_norm(hidden_states)
         return nn.functional.dropout(hidden_states, p=self.config.dropout, training=self.training)
 
 
@@ -132,7 +141,7 @@ class HierNMTEncoder(HierNMTStack):
 
     _can_record_outputs = {
         "hidden_states": HierNMTEncoderLayer,
-        "attentions": MultiHeadAttention,
+        "attentions": OutputRecorder(MultiHeadAttention, index=1, layer_name="self_attn"),
         "selected_sentences": OutputRecorder(ConditionalAttention, index=2),
         "sentence_attentions": OutputRecorder(ConditionalAttention, index=3),
         "context_attentions": OutputRecorder(SentenceContextAttention, index=1),
@@ -183,24 +192,32 @@ class HierNMTEncoder(HierNMTStack):
         structure = document_structure(self.config, input_ids, mask, sentence_ids, paragraph_ids)
 
         hidden_states = self.add_positions(inputs_embeds, structure)
-        plan = ENCODER_SELF_ATTENTION_CLASSES[self.config.encoder_self_attention].plan(
-            AttentionInputs(
-                self.config, inputs_embeds, mask if attention_mask is None else attention_mask, structure, structure
-            )
+        inputs = AttentionInputs(
+            self.config, inputs_embeds, mask if attention_mask is None else attention_mask, structure, structure
         )
+        plan = ENCODER_SELF_ATTENTION_CLASSES[self.config.encoder_self_attention].plan(inputs)
+        context = self._context_inputs(inputs)
         sentences = sentence_units(self.config, structure.sentence_ids) if self.reads_encodings else None
         sentence_states = None
         if self.sentence_encoder is not None and sentences is not None:
             sentence_states = self.sentence_encoder(hidden_states, sentences.sentence_ids, sentences.num_sentences)
         for layer in self.layers:
             if not is_dropped(self, self.config.encoder_layerdrop):
-                hidden_states = layer(hidden_states, plan, sentences, sentence_states, **kwargs)
+                hidden_states = layer(hidden_states, plan, sentences, sentence_states, context=context, **kwargs)
         return HierNMTEncoderOutput(
             last_hidden_state=self.layer_norm(hidden_states),
             sentence_ids=structure.sentence_ids,
             paragraph_ids=structure.paragraph_ids,
             sentence_states=sentence_states,
         )
+
+    def _context_inputs(self, inputs: AttentionInputs) -> ContextInputs | None:
+        """What the gated context blocks need; None without such blocks."""
+        if self.config.context_attention is None:
+            return None
+        plan = ENCODER_SELF_ATTENTION_CLASSES[self.config.context_attention].plan(inputs)
+        positions = sentence_positions(inputs.queries, inputs.inputs_embeds)
+        return ContextInputs(plan, positions, sentences=Sentences.from_ids(inputs.queries.sentence_ids))
 
 
 class HierNMTDecoder(HierNMTStack):
@@ -262,34 +279,37 @@ class HierNMTDecoder(HierNMTStack):
         if (input_ids is None) == (inputs_embeds is None):
             raise ValueError("Pass exactly one of decoder_input_ids and decoder_inputs_embeds.")
         if inputs_embeds is None:
-            inputs_embeds = self.embed_tokens(input_ids)
-        cache = one_cache(cache, past_key_values)
-        if use_cache and cache is None:
-            cache = EncoderDecoderCache(DynamicCache(config=self.config), DynamicCache(config=self.config))
-        if cache is not None and not isinstance(cache, EncoderDecoderCache):
-            raise ValueError(f"the cache must be an EncoderDecoderCache, not a {type(cache).__name__}.")
+            inputs_embeds = self.embed_tokens(embedded_target_ids(self.config, input_ids))
+        cache = self._cache(one_cache(cache, past_key_values), use_cache)
         check_structure_ids("decoder_sentence_ids", sentence_ids, inputs_embeds)
         check_structure_ids("decoder_paragraph_ids", paragraph_ids, inputs_embeds)
         queries, keys = target_structure(
             self.config, input_ids, inputs_embeds, attention_mask, sentence_ids, paragraph_ids, cache
         )
 
-        self_plan = self._self_attention_plan(inputs_embeds, attention_mask, queries, keys, cache)
-        cross_plan, source_sentences = None, None
+        if self.config.restart_target_sentences:
+            queries, keys = restarted_structure(self.config, input_ids, keys, queries.sentence_ids.shape[1])
+
+        self_inputs = self._self_attention_inputs(inputs_embeds, attention_mask, queries, keys, cache)
+        self_plan = DECODER_SELF_ATTENTION_CLASSES[self.config.decoder_self_attention].plan(self_inputs)
+        cross_plan, source_sentences, contexts = None, None, {}
         if encoder_hidden_states is not None:
             if self.config.decoder_reads_source_encodings:
                 source_sentences = kept_with_cache(
                     cache, 0, "sentences", lambda: self._source_sentences(encoder_structure)
                 )
             writing = next_token_sentence_ids(self.config, queries, input_ids)
-            cross_plan = self._cross_attention_plan(
+            cross_inputs = AttentionInputs(
+                self.config,
                 inputs_embeds,
-                encoder_hidden_states,
                 encoder_attention_mask,
                 writing,
                 encoder_structure,
-                cache,
+                encoder_hidden_states=encoder_hidden_states,
+                source_cache=cache,
             )
+            cross_plan = CROSS_ATTENTION_CLASSES[self.config.cross_attention].plan(cross_inputs)
+            contexts = self._context_inputs(self_inputs, cross_inputs)
         hidden_states = self.add_positions(inputs_embeds, queries)
         pooling = None if self.sentence_encoder is None else SentencePooling(hidden_states, self.sentence_encoder)
         for layer in self.layers:
@@ -303,6 +323,7 @@ class HierNMTDecoder(HierNMTStack):
                     encoder_sentence_states,
                     pooling=pooling,
                     cache=cache,
+                    **contexts,
                     **kwargs,
                 )
         return BaseModelOutputWithPastAndCrossAttentions(
@@ -316,44 +337,58 @@ class HierNMTDecoder(HierNMTStack):
             )
         return sentence_units(self.config, encoder_structure.sentence_ids)
 
-    def _self_attention_plan(
+    def _cache(self, cache: Cache | None, use_cache: bool | None) -> EncoderDecoderCache | None:
+        """The cache, a new one if there is to be one; ValueError if it cannot be that of this network."""
+        if use_cache and cache is None:
+            # One made for a configuration has no layers for context blocks.
+            config = self.config if self.config.context_attention is None else None
+            return EncoderDecoderCache(DynamicCache(config=config), DynamicCache(config=config))
+        if cache is not None and not isinstance(cache, EncoderDecoderCache):
+            raise ValueError(f"the cache must be an EncoderDecoderCache, not a {type(cache).__name__}.")
+        reads_sentences = self.config.restart_target_sentences or self.config.context_attention is not None
+        if cache is not None and reads_sentences and cache.is_compileable:
+            raise ValueError(
+                "context_block and restart_target_sentences need what a static cache has no place for; leave "
+                "cache_implementation as it is."
+            )
+        return cache
+
+    def _context_inputs(self, target: AttentionInputs, source: AttentionInputs) -> dict[str, ContextInputs]:
+        """What the gated context blocks over target and source need, from the inputs of the slots that read them."""
+        kind = self.config.context_attention
+        states, source_structure = source.encoder_hidden_states, source.keys
+        if kind is None or states is None:
+            return {}
+        if source_structure is None:
+            raise ValueError(UNKNOWN_SENTENCES)
+        key_states, sentences = kept_with_cache(
+            source.source_cache,
+            0,
+            "context",
+            lambda: (states + sentence_positions(source_structure, states), self._source_sentences(source_structure)),
+        )
+        positions = sentence_positions(source.queries, source.inputs_embeds)
+        target_plan = DECODER_SELF_ATTENTION_CLASSES[target_context_attention(kind)].plan(target)
+        source_plan = CROSS_ATTENTION_CLASSES[kind].plan(source)
+        return {
+            "target_context": ContextInputs(target_plan, positions),
+            "source_context": ContextInputs(source_plan, positions, key_states, sentences),
+        }
+
+    def _self_attention_inputs(
         self,
         inputs_embeds: torch.Tensor,
         attention_mask: torch.Tensor | None,
         queries: DocumentStructure,
         keys: DocumentStructure | None,
         cache: EncoderDecoderCache | None,
-    ) -> Any:
-        """The plan of the self-attention, whose keys are the whole target prefix."""
+    ) -> AttentionInputs:
+        """What the self-attention knows, whose keys are the whole target prefix."""
         if attention_mask is None and keys is not None:
             attention_mask = keys.sentence_ids > 0
         target_cache = None if cache is None else cache.self_attention_cache
-        return DECODER_SELF_ATTENTION_CLASSES[self.config.decoder_self_attention].plan(
-            AttentionInputs(
-                self.config, inputs_embeds, attention_mask, queries, keys, is_causal=True, cache=target_cache
-            )
-        )
-
-    def _cross_attention_plan(
-        self,
-        inputs_embeds: torch.Tensor,
-        encoder_hidden_states: torch.Tensor,
-        encoder_attention_mask: torch.Tensor | None,
-        queries: DocumentStructure,
-        encoder_structure: DocumentStructure | None,
-        cache: EncoderDecoderCache | None,
-    ) -> Any:
-        """The plan of the cross-attention, whose keys are the source tokens."""
-        return CROSS_ATTENTION_CLASSES[self.config.cross_attention].plan(
-            AttentionInputs(
-                self.config,
-                inputs_embeds,
-                encoder_attention_mask,
-                queries,
-                encoder_structure,
-                encoder_hidden_states=encoder_hidden_states,
-                source_cache=cache,
-            )
+        return AttentionInputs(
+            self.config, inputs_embeds, attention_mask, queries, keys, is_causal=True, cache=target_cache
         )
 
 

@@ -6,7 +6,9 @@ Dimensions: B batch, S source tokens, T target tokens, Q decoder tokens of this 
 prefix (cached ones included), D model width, V vocabulary.
 """
 
-from typing import Any, Unpack
+import copy
+import os
+from typing import Any, Self, Unpack
 
 import torch
 from torch import nn
@@ -33,6 +35,7 @@ from ..common.target_labels import shift_tokens_right
 from ..common.translation_embeddings import EncoderDecoderEmbeddingsMixin, OutputLayerMixin
 from .decoding_cache import decoding_cache
 from .encoder_decoder import HierNMTDecoder, HierNMTEncoder, HierNMTPreTrainedModel
+from .sentence_models import GATED_CONTEXT_NAME, adapted_config, adapted_weights, load_sentence_model
 from .structure_inputs import mask_right_padding, source_structure, target_numbers
 
 
@@ -158,6 +161,44 @@ class HierNMTForConditionalGeneration(OutputLayerMixin, HierNMTPreTrainedModel, 
         self.lm_head = self.output_layer()
         self.post_init()
 
+    @classmethod
+    def from_sentence_model(
+        cls,
+        pretrained_model_name_or_path: str | os.PathLike,
+        attention: str = "conditional",
+        load_options: dict[str, Any] | None = None,
+        **options: Any,
+    ) -> Self:
+        """A document-level model with the weights of a Marian (OPUS-MT), M2M100, NLLB or mBART model.
+
+        It translates each sentence of a document exactly as that model translates the sentence alone, and can learn
+        from documents; `s4to4`, which reads windows of four sentences with the weights as they are, does so for single
+        sentences. `hier-nmt adapt` makes the tokenizers and the card, too.
+
+        Args:
+            pretrained_model_name_or_path: the sentence-level model, a folder or a name on the Hub.
+            attention: how other sentences are read: `document`, `conditional`, `hierarchical`, `s4to4` or `sentence`,
+                see `adapted_config`.
+            load_options: of `from_pretrained` of the sentence-level model, such as `revision` and `token`.
+            options: fields of the configuration that differ, such as `num_selected_sentences=8`; `sep_token_id` and
+                `par_token_id` are the next ids behind the vocabulary unless the tokenizer has others.
+
+        Raises:
+            ValueError: another kind of network, or an option that no model can have.
+            OSError: there is no such model, or its weights are a pickle.
+        """
+        base = load_sentence_model(os.fspath(pretrained_model_name_or_path), **(load_options or {}))
+        config = adapted_config(base.config, attention, **options)
+        model = cls(config)
+        weights = adapted_weights(base.config, base.state_dict(), config)
+        missing = model.load_state_dict(weights, strict=False)
+        unmapped = [name for name in missing.missing_keys if not GATED_CONTEXT_NAME.search(name)]
+        if unmapped or missing.unexpected_keys:
+            raise ValueError(f"weights that do not fit: {', '.join([*unmapped, *missing.unexpected_keys])}")
+        model.tie_weights()
+        model.generation_config = copy.deepcopy(base.generation_config)
+        return model.eval()
+
     @can_return_tuple
     def forward(
         self,
@@ -236,7 +277,8 @@ class HierNMTForConditionalGeneration(OutputLayerMixin, HierNMTPreTrainedModel, 
         A step copies neither the whole translation nor, for beams, the source. Its rows are those of one batch of
         documents, whose order stays.
         """
-        return decoding_cache(self.config.decoder_layers)
+        num_layers = self.config.decoder_layers
+        return decoding_cache(num_layers if self.config.context_attention is None else 2 * num_layers)
 
     def prepare_inputs_for_generation(  # type: ignore[override]  # the cache has another name in each version
         self,

@@ -207,8 +207,47 @@ def next_token_sentence_ids(
 
     Behind the last token stands nothing yet: a separator writes the next sentence, anything else its own.
     """
+    if config.restart_target_sentences:
+        return queries
     own_ids = queries.sentence_ids
     if input_ids is not None:
         own_ids = own_ids + separator_positions(input_ids, config.separator_token_ids).long()
     next_ids = nn.functional.pad(queries.sentence_ids[:, 1:], (0, 1))
     return queries.with_sentence_ids(torch.where(next_ids > 0, next_ids, own_ids))
+
+
+def restarted_structure(
+    config: HierNMTConfig, input_ids: torch.Tensor | None, prefix: DocumentStructure | None, num_queries: int
+) -> tuple[DocumentStructure, DocumentStructure]:
+    """Structure of the Q newest target tokens, and of the whole prefix, where a separator opens the next sentence.
+
+    Args:
+        config: names the separators.
+        input_ids: the newest tokens [B, Q]; without them, none of the last tokens is taken for a separator.
+        prefix: the structure of the whole prefix [B, L] in which it closes the one before.
+        num_queries: Q.
+    """
+    assert prefix is not None  # of a configuration that reads sentences
+
+    def opened(ids: torch.Tensor, separator_token_ids: Collection[int]) -> torch.Tensor:
+        following = nn.functional.pad(ids[:, 1:], (0, 1))
+        last = ids
+        if input_ids is not None:
+            opens = separator_positions(input_ids, separator_token_ids).long()
+            last = ids + nn.functional.pad(opens, (ids.shape[1] - num_queries, 0)) * (ids > 0)
+        return torch.where((ids > 0) & (following > 0), following, last)
+
+    keys = DocumentStructure.from_ids(
+        opened(prefix.sentence_ids, config.separator_token_ids),
+        opened(prefix.paragraph_ids, config.paragraph_token_ids),
+    )
+    return keys.select(keys.sentence_ids.shape[1] - num_queries, num_queries), keys
+
+
+def embedded_target_ids(config: HierNMTConfig, input_ids: torch.Tensor | None) -> torch.Tensor | None:
+    """The target tokens [B, Q] whose embeddings are read: the start token for separators that open a sentence."""
+    if input_ids is None or not config.restart_target_sentences:
+        return input_ids
+    assert config.decoder_start_token_id is not None  # of such a configuration
+    is_separator = separator_positions(input_ids, config.separator_token_ids)
+    return input_ids.masked_fill(is_separator, config.decoder_start_token_id)

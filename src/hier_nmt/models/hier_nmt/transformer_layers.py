@@ -25,6 +25,7 @@ from ...attention.conditional_attention import (
     SentencePooling,
 )
 from ...attention.convolutional_summaries import ConvolutionalSummaries
+from ...attention.gated_context import ContextInputs, GatedContext
 from ...attention.multi_head_attention import DocumentAttention, MultiHeadAttention, SentenceAttention
 from ...attention.sentence_encoder import SentenceEncoder
 from ...configuration.configuration_hier_nmt import HierNMTConfig
@@ -55,6 +56,11 @@ SENTENCE_ENCODER_CLASSES: dict[str, type[SentenceEncoder] | type[ConvolutionalSu
     "source2token": SentenceEncoder,
     "conv": ConvolutionalSummaries,
 }
+
+
+def target_context_attention(context_attention: str) -> str:
+    """How the decoder's context block reads the target: a tree would span sentences that are not written yet."""
+    return "conditional" if context_attention == "hierarchical" else context_attention
 
 
 def sentence_units(config: HierNMTConfig, sentence_ids: torch.Tensor) -> Sentences:
@@ -119,6 +125,7 @@ class SentenceReadingLayer(GradientCheckpointingLayer):
         self.num_token_heads = num_heads - config.num_context_heads
         self.sentence_heads: SentenceContextAttention | None = None
         self.context_attn: SentenceContextAttention | None = None
+        self.context: GatedContext | None = None
         if config.num_context_heads > 0:
             self.sentence_heads = SentenceContextAttention(config, config.num_context_heads, self.head_dim, False)
         if config.context_block == "block":
@@ -149,6 +156,9 @@ class HierNMTEncoderLayer(SentenceReadingLayer):
         self.self_attn_residual = Residual(config)
         encodes = config.encoder_reads_encodings and config.sentence_encoder_sharing == "layer"
         self.sentence_encoder = SENTENCE_ENCODER_CLASSES[config.sentence_encoder](config) if encodes else None
+        if config.context_attention is not None:
+            attention = ENCODER_SELF_ATTENTION_CLASSES[config.context_attention]
+            self.context = GatedContext(config, attention, config.encoder_attention_heads, layer_idx)
         self.feed_forward = FeedForward(config, config.encoder_ffn_dim)
         self.feed_forward_residual = Residual(config)
 
@@ -158,6 +168,7 @@ class HierNMTEncoderLayer(SentenceReadingLayer):
         plan: Any,
         sentences: Sentences | None = None,
         sentence_states: torch.Tensor | None = None,
+        context: ContextInputs | None = None,
         **kwargs: Any,
     ) -> torch.Tensor:
         """States [B, S, D] -> states [B, S, D].
@@ -167,6 +178,7 @@ class HierNMTEncoderLayer(SentenceReadingLayer):
             plan: the slot's.
             sentences: where the sentences are, if their encodings are read.
             sentence_states: their encodings [B, N, D], if all layers share them.
+            context: of the gated context block, if there is one.
         """
         entering = self.self_attn_residual.pre(hidden_states)
         if self.sentence_encoder is not None and sentences is not None:
@@ -178,6 +190,8 @@ class HierNMTEncoderLayer(SentenceReadingLayer):
             change = change + self.sentence_heads(entering, heads_keys, **kwargs)[0]
         hidden_states = self.self_attn_residual.post(hidden_states, change)
         hidden_states = self._read_context(hidden_states, context_keys, **kwargs)
+        if self.context is not None and context is not None:
+            hidden_states = self.context(hidden_states, context, **kwargs)
         return self.feed_forward_residual(hidden_states, self.feed_forward)
 
 
@@ -201,6 +215,12 @@ class HierNMTDecoderLayer(SentenceReadingLayer):
         )
         encodes = own_encoders and config.decoder_reads_source_encodings
         self.source_sentence_encoder = SENTENCE_ENCODER_CLASSES[config.sentence_encoder](config) if encodes else None
+        if config.context_attention is not None:
+            target_attention = DECODER_SELF_ATTENTION_CLASSES[target_context_attention(config.context_attention)]
+            source_attention = CROSS_ATTENTION_CLASSES[config.context_attention]
+            context_idx = config.decoder_layers + layer_idx
+            self.target_context = GatedContext(config, target_attention, num_heads, context_idx, is_causal=True)
+            self.context = GatedContext(config, source_attention, num_heads, context_idx)
         self.feed_forward = FeedForward(config, config.decoder_ffn_dim)
         self.feed_forward_residual = Residual(config)
 
@@ -214,6 +234,8 @@ class HierNMTDecoderLayer(SentenceReadingLayer):
         source_sentence_states: torch.Tensor | None = None,
         pooling: SentencePooling | None = None,
         cache: EncoderDecoderCache | None = None,
+        target_context: ContextInputs | None = None,
+        source_context: ContextInputs | None = None,
         **kwargs: Any,
     ) -> torch.Tensor:
         """States [B, T, D] -> states [B, T, D].
@@ -226,12 +248,15 @@ class HierNMTDecoderLayer(SentenceReadingLayer):
             source_sentence_states: their encodings [B, N, D], if all layers share them.
             pooling: how target sentences are encoded, if all layers do it alike.
             cache: of the decoder, or None.
+            target_context, source_context: of the gated context blocks, if there are any.
         """
         entering = self.self_attn_residual.pre(hidden_states)
         if self.sentence_encoder is not None:
             pooling = SentencePooling(entering, self.sentence_encoder)
         attended = self.self_attn(entering, self_plan, cache=cache, pooling=pooling, **kwargs)
         hidden_states = self.self_attn_residual.post(hidden_states, attended[0])
+        if target_context is not None:
+            hidden_states = self.target_context(hidden_states, target_context, cache=cache, **kwargs)
         if encoder_hidden_states is None:
             return self.feed_forward_residual(hidden_states, self.feed_forward)
 
@@ -250,6 +275,8 @@ class HierNMTDecoderLayer(SentenceReadingLayer):
             change = change + self.sentence_heads(entering, heads_keys, **kwargs)[0]
         hidden_states = self.encoder_attn_residual.post(hidden_states, change)
         hidden_states = self._read_context(hidden_states, context_keys, **kwargs)
+        if self.context is not None and source_context is not None:
+            hidden_states = self.context(hidden_states, source_context, cache=cache, **kwargs)
         return self.feed_forward_residual(hidden_states, self.feed_forward)
 
     def _source_keys(

@@ -1,0 +1,153 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""A sentence-level checkpoint made into a document-level one: weights, tokenizers, generation settings and a card."""
+
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from huggingface_hub import ModelCard
+from huggingface_hub.errors import EntryNotFoundError, HfHubHTTPError, HFValidationError
+from transformers import AutoConfig, PreTrainedTokenizerBase
+
+from ..data.sentence_model_tokenizers import AdaptedTokenizers, adapt_tokenizers
+from ..data.tokenization import save_tokenizers
+from ..models.hier_nmt.modeling_hier_nmt import HierNMTForConditionalGeneration
+from ..models.hier_nmt.sentence_models import ADAPTATIONS, GATED_CONTEXT_NAME, check_adaptation
+from ..publishing.adapted_card import AdaptedModel, adapted_card
+from ..publishing.hub import CARD_FILE
+from ..translation.language_tokens import LanguageTokens
+
+# How a model can be made to read other sentences.
+ATTENTIONS = tuple(ADAPTATIONS)
+# Of NLLB's weights, whatever a copy of them says.
+_NLLB_LICENSE = "cc-by-nc-4.0"
+
+
+@dataclass(frozen=True)
+class Adaptation:
+    """What was made.
+
+    Attributes:
+        num_parameters: of the model.
+        num_new_parameters: of them, those of blocks that read context.
+        has_fast_tokenizer: whether the tokenizers are fast ones.
+    """
+
+    num_parameters: int
+    num_new_parameters: int
+    has_fast_tokenizer: bool
+
+
+def adapt_model(
+    path: str,
+    output: str | Path,
+    attention: str = "conditional",
+    *,
+    source_language: str | None = None,
+    target_language: str | None = None,
+    load_options: dict[str, Any] | None = None,
+    **options: Any,
+) -> Adaptation:
+    """Writes a document-level model that begins with the weights of a sentence-level one.
+
+    Args:
+        path: the sentence-level model, Marian (OPUS-MT), M2M100, NLLB or mBART-50: a folder or a name on the Hub.
+        output: the folder to write, which must not exist or be empty; it appears when it is complete.
+        attention: how other sentences are read, see `HierNMTForConditionalGeneration.from_sentence_model`.
+        source_language, target_language: ISO 639 codes. Default: those that the tokenizer names; a model of many
+            languages without them is told at each translation.
+        load_options: `revision`, `token` and others of `from_pretrained`.
+        options: fields of the configuration that differ.
+
+    Raises:
+        ValueError: another network, languages that it does not have, a vocabulary that does not fit, a folder that
+            holds something.
+        OSError: there is no such model, or its weights are a pickle.
+    """
+    output = Path(output)
+    if output.exists() and any(output.iterdir()):
+        raise ValueError(f"{output} is not empty; choose another folder")
+    load_options = load_options or {}
+    config = AutoConfig.from_pretrained(path, **load_options)
+    check_adaptation(config, attention)
+    tokenizers = adapt_tokenizers(path, config, **load_options)
+    languages = _languages(tokenizers, path, source_language, target_language, load_options)
+    model = HierNMTForConditionalGeneration.from_sentence_model(
+        path, attention, load_options, **tokenizers.separator_ids, **languages.fields, **options
+    )
+    if languages.target_token_id is not None:
+        model.generation_config.forced_bos_token_id = languages.target_token_id
+    sizes = [(name, weight.numel()) for name, weight in model.named_parameters()]
+    num_new = sum(size for name, size in sizes if GATED_CONTEXT_NAME.search(name))
+    adaptation = Adaptation(sum(size for _, size in sizes), num_new, tokenizers.is_fast)
+    card = adapted_card(
+        AdaptedModel(
+            base=Path(path).name if Path(path).exists() else path,
+            license=_license(path, tokenizers.source, load_options),
+            attention=attention,
+            source_language=languages.fields.get("source_language"),
+            target_language=languages.fields.get("target_language"),
+            num_parameters=adaptation.num_parameters,
+            num_new_parameters=num_new,
+        )
+    )
+    output.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=output.parent, prefix=f".{output.name}-") as folder:
+        model.save_pretrained(folder)
+        save_tokenizers(folder, tokenizers.source, tokenizers.target)
+        card.save(Path(folder) / CARD_FILE)
+        if output.exists():
+            output.rmdir()
+        os.chmod(folder, 0o755)
+        os.rename(folder, output)
+        # What the context manager removes at its end.
+        os.mkdir(folder)
+    return adaptation
+
+
+@dataclass(frozen=True)
+class _Languages:
+    """Fields of the configuration that name languages, and the token with which a translation begins."""
+
+    fields: dict[str, str]
+    target_token_id: int | None = None
+
+
+def _languages(
+    tokenizers: AdaptedTokenizers, path: str, source: str | None, target: str | None, load_options: dict[str, Any]
+) -> _Languages:
+    """The languages of the model; ValueError for those that it does not have."""
+    languages = LanguageTokens(tokenizers.source)
+    if languages.is_multilingual:
+        named = {"source_language": source, "target_language": target}
+        fields = {name: languages.code(language) for name, language in named.items() if language is not None}
+        token_id = None
+        if target is not None and not languages.mark_source:
+            token_id = int(tokenizers.source.convert_tokens_to_ids(languages.token(target)))  # type: ignore[arg-type]
+        return _Languages(fields, token_id)
+    own = {"source_language": tokenizers.languages[0], "target_language": tokenizers.languages[1]}
+    given = {"source_language": source, "target_language": target}
+    for name, language in given.items():
+        known = own[name]
+        if language is not None and known is not None and language.lower()[:2] != known.lower()[:2]:
+            raise ValueError(f"{name}={language!r}, but {path} is a model of {known!r}")
+    chosen = {name: given[name] or own[name] for name in own}
+    return _Languages({name: language for name, language in chosen.items() if language is not None})
+
+
+def _license(path: str, tokenizer: PreTrainedTokenizerBase, load_options: dict[str, Any]) -> str | None:
+    """The licence that the base's card names; None if it names none."""
+    if "ace_Latn" in tokenizer.get_vocab():
+        return _NLLB_LICENSE
+    file = Path(path) / CARD_FILE
+    try:
+        # Only cards on this machine may be missing without a word.
+        card = ModelCard.load(file) if file.is_file() else None
+        if card is None and not Path(path).exists():
+            card = ModelCard.load(path, token=load_options.get("token"))
+    except (EntryNotFoundError, HFValidationError, HfHubHTTPError, OSError):
+        return None
+    return None if card is None else card.data.to_dict().get("license")

@@ -1,0 +1,247 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Sentence-level models of Transformers (Marian, M2M100, NLLB, mBART) as networks of this family.
+
+Their weights map to ours one to one. Separators begin as copies of the token that ends a text, in the source, and do
+not occur in the target: their logits are hidden by a bias of -10,000 until they are trained (`reveal_separators`).
+
+Dimensions: V vocabulary, D model width.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import torch
+from torch import nn
+from transformers import AutoConfig, AutoModelForSeq2SeqLM, PreTrainedConfig, PreTrainedModel
+
+from ...configuration.configuration_hier_nmt import HierNMTConfig
+from ..common.safetensors_model import check_weights_are_safetensors
+
+# Adds nothing to the denominator of a softmax, in any type.
+HIDDEN_LOGIT = -10_000.0
+
+# Sentences as the base model reads them; other sentences are read by a gated block alone.
+_SENTENCES: dict[str, Any] = {
+    "encoder_self_attention": "sentence",
+    "decoder_self_attention": "sentence",
+    "cross_attention": "sentence",
+    "token_position_origin": "sentence",
+    "restart_target_sentences": True,
+    "window_sentences": 0,
+    "max_source_tokens": 65536,
+    "max_target_tokens": 65536,
+}
+ADAPTATIONS: dict[str, dict[str, Any]] = {
+    "sentence": {**_SENTENCES, "window_sentences": 1, "max_source_tokens": 1024, "max_target_tokens": 1024},
+    "document": {**_SENTENCES, "context_block": "document"},
+    "conditional": {**_SENTENCES, "context_block": "conditional"},
+    "hierarchical": {**_SENTENCES, "context_block": "hierarchical"},
+    "s4to4": {"window_sentences": 4},
+}
+
+_COPIED_FIELDS = (
+    "d_model",
+    "encoder_layers",
+    "decoder_layers",
+    "encoder_attention_heads",
+    "decoder_attention_heads",
+    "encoder_ffn_dim",
+    "decoder_ffn_dim",
+    "encoder_layerdrop",
+    "decoder_layerdrop",
+    "dropout",
+    "attention_dropout",
+    "activation_dropout",
+    "activation_function",
+    "scale_embedding",
+    "tie_word_embeddings",
+    "init_std",
+    "max_position_embeddings",
+    "pad_token_id",
+    "bos_token_id",
+    "eos_token_id",
+    "decoder_start_token_id",
+)
+_MODULE_NAMES = (
+    (r"\.self_attn_layer_norm\.", ".self_attn_residual.layer_norm."),
+    (r"\.encoder_attn_layer_norm\.", ".encoder_attn_residual.layer_norm."),
+    (r"\.final_layer_norm\.", ".feed_forward_residual.layer_norm."),
+    (r"\.(fc[12])\.", r".feed_forward.\1."),
+    (r"\.layernorm_embedding\.", ".embed_norm."),
+)
+# Of the weights that a sentence-level model does not have.
+GATED_CONTEXT_NAME = re.compile(r"\.(target_)?context\.")
+# Fixed sinusoids, which some versions of Transformers save.
+_FIXED = re.compile(r"embed_positions\.weights?$")
+
+
+class _Family(NamedTuple):
+    """How the networks of one `model_type` differ: fields of the configuration, and rows before the first position of
+    learned tables."""
+
+    fields: dict[str, Any]
+    position_rows: int = 0
+
+
+def _family(config: PreTrainedConfig) -> _Family:
+    """The differences of a sentence-level model; ValueError for another network."""
+    match config.model_type:
+        case "marian":
+            return _Family({"normalize_before": False})
+        case "m2m_100":
+            first_position = int(config.pad_token_id) + 1
+            return _Family({"normalize_before": True, "position_offset": first_position, "sinusoid_endpoint": True})
+        case "mbart":
+            learned = {"position_embedding_type": "learned", "normalize_embedding": True}
+            return _Family({"normalize_before": True, **learned}, position_rows=2)
+        case other:
+            raise ValueError(
+                f"model_type={other!r} is another network than Marian (OPUS-MT), M2M100, NLLB (m2m_100) or mBART, "
+                f"whose weights alone can be those of a hier_nmt model"
+            )
+
+
+def check_adaptation(base: PreTrainedConfig, attention: str) -> None:
+    """Raises ValueError for another network, or an `attention` that is no key of `ADAPTATIONS`."""
+    if attention not in ADAPTATIONS:
+        raise ValueError(f"attention={attention!r} is unknown; choose one of {', '.join(ADAPTATIONS)}.")
+    _family(base)
+
+
+def adapted_config(base: PreTrainedConfig, attention: str = "conditional", **options: Any) -> HierNMTConfig:
+    """The configuration of a document-level model with the weights of a sentence-level one.
+
+    Args:
+        base: of the sentence-level model.
+        attention: how other sentences are read, a key of `ADAPTATIONS`: by gated blocks over the tokens of the whole
+            `document`, of the sentences that `conditional` or `hierarchical` attention selects; in windows of four with
+            dense attention, `s4to4`; or not at all, `sentence`.
+        options: fields of `HierNMTConfig` that differ; `sep_token_id` and `par_token_id` are by default the next two
+            ids behind the vocabulary.
+
+    Raises:
+        ValueError: another network, an unknown `attention`, or separators with ids of other tokens.
+    """
+    check_adaptation(base, attention)
+    family = _family(base)
+    shares = getattr(base, "share_encoder_decoder_embeddings", True)
+    sizes = (base.vocab_size, getattr(base, "decoder_vocab_size", None) or base.vocab_size)
+    options = {"sep_token_id": max(sizes), "par_token_id": max(sizes) + 1, **options}
+    new_size = max(*sizes, options["sep_token_id"] + 1, options["par_token_id"] + 1)
+    copied = {name: getattr(base, name) for name in _COPIED_FIELDS if hasattr(base, name)}
+    return HierNMTConfig(
+        **{
+            **copied,
+            **family.fields,
+            "vocab_size": new_size,
+            "decoder_vocab_size": new_size,
+            "share_encoder_decoder_embeddings": shares,
+            "output_bias": True,
+            **ADAPTATIONS[attention],
+            **options,
+        }
+    )
+
+
+def adapted_weights(
+    base: PreTrainedConfig, weights: Mapping[str, torch.Tensor], config: HierNMTConfig
+) -> dict[str, torch.Tensor]:
+    """The weights of a sentence-level model under the names and in the shapes of `config`, float32 ones unchanged.
+
+    Args:
+        base: configuration of the sentence-level model.
+        weights: its state dict.
+        config: what `adapted_config` made of `base`.
+    """
+    family = _family(base)
+    adapted = {}
+    for name, weight in weights.items():
+        if name == "final_logits_bias" or (_FIXED.search(name) and family.position_rows == 0):
+            continue
+        adapted[_adapted_name(name)] = weight[family.position_rows :] if _FIXED.search(name) else weight
+    tables = [name for name in adapted if name.endswith(("embed_tokens.weight", "shared.weight", "lm_head.weight"))]
+    for name in tables:
+        adapted[name] = _with_separators(adapted[name], config)
+    old_bias = weights.get("final_logits_bias")
+    bias = torch.full((config.target_vocab_size,), HIDDEN_LOGIT)
+    num_known = getattr(base, "decoder_vocab_size", None) or base.vocab_size
+    bias[:num_known] = 0.0 if old_bias is None else old_bias.flatten().float()
+    bias[list(config.separator_token_ids)] = HIDDEN_LOGIT
+    return {**adapted, "lm_head.bias": bias}
+
+
+def _adapted_name(name: str) -> str:
+    if _FIXED.search(name):
+        return name.replace("embed_positions.weight", "embed_positions.tokens.weight")
+    for pattern, replacement in _MODULE_NAMES:
+        name = re.sub(pattern, replacement, name)
+    return name
+
+
+def _with_separators(table: torch.Tensor, config: HierNMTConfig) -> torch.Tensor:
+    """The rows [V, D] of a vocabulary with those of the separators, copies of the row of the token that ends a text."""
+    missing = config.vocab_size - len(table)
+    table = torch.cat([table, table.new_zeros(max(missing, 0), table.shape[1])])
+    table[list(config.separator_token_ids)] = table[_end_token_id(config)].clone()
+    return table
+
+
+def _end_token_id(config: HierNMTConfig) -> int:
+    eos = config.eos_token_id
+    ids = eos if isinstance(eos, list) else [eos]
+    if ids[0] is None:
+        raise ValueError("eos_token_id=None: the sentence-level model has no token that ends a text.")
+    return ids[0]
+
+
+def load_sentence_model(path: str, **kwargs: Any) -> PreTrainedModel:
+    """A sentence-level model in float32, from its safetensors files.
+
+    Args:
+        path: a folder, or a name on the Hub.
+        kwargs: of `AutoConfig.from_pretrained`, such as `revision`, `token` or `cache_dir`.
+
+    Raises:
+        ValueError: it is another network.
+        OSError: its weights are a pickle; the message says how to convert them.
+    """
+    _family(AutoConfig.from_pretrained(path, **kwargs))
+    try:
+        check_weights_are_safetensors(path, variant=kwargs.get("variant"))
+        return AutoModelForSeq2SeqLM.from_pretrained(path, use_safetensors=True, dtype=torch.float32, **kwargs)
+    except OSError as error:
+        if "safetensors" not in str(error):
+            raise
+        raise OSError(
+            f"{error}. If you trust the file, convert it once: load the model with "
+            f"AutoModelForSeq2SeqLM.from_pretrained({str(path)!r}, use_safetensors=False) and save it with "
+            f"save_pretrained(folder), then give that folder"
+        ) from None
+
+
+def reveal_separators(model: Any) -> bool:
+    """Gives separators that are hidden in the output the logits of the token that ends a text, and says if any were.
+
+    For the beginning of a training with documents: from there on they are learned apart.
+    """
+    config, layer = model.config, model.get_output_embeddings()
+    bias = getattr(layer, "bias", None)
+    if not isinstance(bias, nn.Parameter) or getattr(config, "sep_token_id", None) is None:
+        return False
+    values = bias.detach()
+    ids = [token_id for token_id in config.separator_token_ids if values[token_id] <= HIDDEN_LOGIT / 2]
+    values[ids] = values[_end_token_id(config)].item()
+    return bool(ids)
+
+
+__all__ = [
+    "ADAPTATIONS",
+    "GATED_CONTEXT_NAME",
+    "adapted_config",
+    "adapted_weights",
+    "check_adaptation",
+    "load_sentence_model",
+    "reveal_separators",
+]

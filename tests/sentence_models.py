@@ -1,0 +1,134 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tiny sentence-level models of Transformers with random weights, in folders laid out as on the Hub."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import sentencepiece
+import torch
+from transformers import (
+    M2M100Config,
+    M2M100ForConditionalGeneration,
+    MarianConfig,
+    MarianMTModel,
+    MBartConfig,
+    MBartForConditionalGeneration,
+    PreTrainedModel,
+)
+
+END_BIAS = 4.0
+SIZES: dict[str, Any] = {
+    "d_model": 32,
+    "encoder_layers": 2,
+    "decoder_layers": 2,
+    "encoder_attention_heads": 4,
+    "decoder_attention_heads": 4,
+    "encoder_ffn_dim": 48,
+    "decoder_ffn_dim": 40,
+    "init_std": 0.2,
+    "max_position_embeddings": 64,
+}
+ENGLISH = [
+    "The committee met on Monday and will report in May.",
+    "She gave him the old book, but he did not read it.",
+    "How many people live in this small town near the sea?",
+    "It was raining; we stayed at home and played cards.",
+]
+FRENCH = [
+    "Le comité s'est réuni lundi et fera rapport en mai.",
+    "Elle lui a donné le vieux livre, mais il ne l'a pas lu.",
+    "Combien de gens vivent dans cette petite ville près de la mer ?",
+    "Il pleuvait ; nous sommes restés à la maison, où naît le cœur.",
+]
+
+
+def _marian(**changes: Any) -> PreTrainedModel:
+    fields = {"vocab_size": 60, "pad_token_id": 59, "decoder_start_token_id": 59, **SIZES, **changes}
+    model = MarianMTModel(
+        MarianConfig(eos_token_id=0, forced_eos_token_id=0, activation_function="swish", scale_embedding=True, **fields)
+    )
+    model.final_logits_bias.normal_()
+    return model
+
+
+def _separate_marian() -> PreTrainedModel:
+    fields = {"decoder_vocab_size": 50, "pad_token_id": 49, "decoder_start_token_id": 49}
+    return _marian(share_encoder_decoder_embeddings=False, **fields)
+
+
+def _untied_marian() -> PreTrainedModel:
+    return _marian(tie_word_embeddings=False)
+
+
+def _m2m() -> PreTrainedModel:
+    fields = {"vocab_size": 60, "pad_token_id": 1, "eos_token_id": 2, "decoder_start_token_id": 2, **SIZES}
+    return M2M100ForConditionalGeneration(M2M100Config(**fields))
+
+
+def _mbart() -> PreTrainedModel:
+    fields = {"vocab_size": 60, "pad_token_id": 1, "eos_token_id": 2, "decoder_start_token_id": 2, **SIZES}
+    return MBartForConditionalGeneration(MBartConfig(scale_embedding=True, **fields))
+
+
+_MAKERS = {
+    "marian": _marian,
+    "marian-separate-vocabularies": _separate_marian,
+    "marian-untied": _untied_marian,
+    "m2m_100": _m2m,
+    "mbart": _mbart,
+}
+SENTENCE_MODELS = tuple(_MAKERS)
+
+
+def sentence_model(name: str, seed: int = 0) -> PreTrainedModel:
+    """A tiny model of that kind, in evaluation mode."""
+    torch.manual_seed(seed)
+    return _MAKERS[name]().eval()
+
+
+def train_sentencepiece(folder: Path, name: str, texts: Sequence[str], vocab_size: int, **options: Any) -> list[str]:
+    """The pieces of a SentencePiece model of the texts, which is written to `folder/name.spm`."""
+    (folder / "texts.txt").write_text("\n".join(texts), encoding="utf-8")
+    sentencepiece.SentencePieceTrainer.train(
+        input=str(folder / "texts.txt"),
+        model_prefix=str(folder / name),
+        vocab_size=vocab_size,
+        character_coverage=1.0,
+        normalization_rule_name="nmt_nfkc",
+        hard_vocab_limit=False,
+        minloglevel=2,
+        **options,
+    )
+    (folder / f"{name}.model").rename(folder / f"{name}.spm")
+    (folder / f"{name}.vocab").unlink()
+    (folder / "texts.txt").unlink()
+    model = sentencepiece.SentencePieceProcessor(model_file=str(folder / f"{name}.spm"))
+    ids = range(model.get_piece_size())
+    return [model.id_to_piece(one) for one in ids if not (model.is_control(one) or model.is_unknown(one))]
+
+
+def write_opus_mt(folder: Path, separate: bool = False, seed: int = 0) -> MarianMTModel:
+    """Writes a Marian model as the Hub has OPUS-MT: configurations, source.spm, target.spm, vocab.json, weights."""
+    folder.mkdir(parents=True, exist_ok=True)
+    source = train_sentencepiece(folder, "source", ENGLISH * 5, 90)
+    target = train_sentencepiece(folder, "target", FRENCH * 5, 100)
+    pieces = [source, target] if separate else [[*source, *(piece for piece in target if piece not in source)]]
+    size = 3 + max(map(len, pieces))
+    for name, own in zip(("vocab.json", "target_vocab.json"), pieces, strict=False):
+        filled = ["</s>", "<unk>", *own, *(f"<filler {index}>" for index in range(size - 3 - len(own))), "<pad>"]
+        (folder / name).write_text(json.dumps({piece: index for index, piece in enumerate(filled)}), encoding="utf-8")
+    settings = {"source_lang": "en", "target_lang": "fr", "separate_vocabs": separate, "model_max_length": 512}
+    (folder / "tokenizer_config.json").write_text(json.dumps(settings), encoding="utf-8")
+    torch.manual_seed(seed)
+    fields = {"vocab_size": size, "pad_token_id": size - 1, "decoder_start_token_id": size - 1}
+    model = _marian(share_encoder_decoder_embeddings=not separate, **fields)
+    # Random weights would write on to the length limit.
+    model.final_logits_bias[0, 0] += END_BIAS
+    # What Marian's own models never write.
+    model.generation_config.bad_words_ids = [[size - 1]]
+    model.generation_config.num_beams = 4
+    model.save_pretrained(folder)
+    return model.eval()  # type: ignore[return-value]
