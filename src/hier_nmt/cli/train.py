@@ -11,7 +11,7 @@ import logging
 import sys
 
 from ..data.corpus_files import CorpusError
-from ..data.features import OverlongSentenceError
+from ..data.window_tables import OverlongSentenceError
 from ..data.word_vectors import WordVectorError
 from ..training.checkpoints import CheckpointError, last_complete_checkpoint
 from ..training.recipes import Recipe, RecipeError

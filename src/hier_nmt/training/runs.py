@@ -30,17 +30,11 @@ from transformers import (
 
 from ..configuration.library_internals import leave_deepspeed
 from ..data.collator import DocumentCollator
-from ..data.features import (
-    closing_tokens,
-    corpora_table,
-    read_report,
-    token_table,
-    weighted_windows,
-    window_table,
-)
+from ..data.corpus_tables import corpora_table, read_report, token_table
 from ..data.inline_terms import without_terms
 from ..data.tokenization import TARGET_TOKENIZER_FOLDER, load_tokenizers, save_tokenizers, train_tokenizer
 from ..data.training_corpora import CleaningReport, TrainingCorpora
+from ..data.window_tables import closing_tokens, weighted_windows, window_table
 from ..data.word_vectors import token_vectors, words_with_vectors
 from .checkpoints import (
     STATE_FILE,
