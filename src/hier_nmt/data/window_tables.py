@@ -21,6 +21,8 @@ from .library_internals import dataset_fingerprint
 
 logger = logging.getLogger(__name__)
 
+LENGTH_COLUMN = "length"
+CORPUS_COLUMN = "corpus"
 _WINDOW_FEATURES = Features(
     {
         "input_ids": List(Value("int32")),
@@ -179,6 +181,21 @@ def document_windows(
         if not _exceeds(source_lengths[window.stop - 1], max_source_tokens)
         and not _exceeds(target_lengths[window.stop - 1], max_target_tokens)
     ]
+
+
+def side_lengths(dataset: Any) -> np.ndarray:
+    """Numbers of source and target tokens, int64 [number of rows, 2]."""
+    names = ["input_ids", "labels"]
+    chunks = [
+        np.stack([table[name].combine_chunks().value_lengths().to_numpy() for name in names], axis=1)
+        for table in dataset.select_columns(names).with_format("arrow").iter(batch_size=10_000)
+    ]
+    return np.concatenate(chunks).astype(np.int64) if chunks else np.zeros((0, 2), np.int64)
+
+
+def column_of(dataset: Any, name: str) -> np.ndarray:
+    """A column of numbers, int64 [number of rows]."""
+    return np.asarray(dataset.with_format("numpy")[name][:], dtype=np.int64)
 
 
 def _exceeds(length: int, limit: int | None) -> bool:
