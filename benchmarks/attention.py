@@ -4,6 +4,9 @@
 
 python benchmarks/attention.py --output attention.json --plot attention.png
 
+Conditional and hierarchical attention are measured in their three forms: tuned PyTorch, compiled C++, and the plain one
+that a model on the Hub carries. All systems of a document run in turn, and tables give their times beside dense ones.
+
 Width 512, 8 heads, 4 selected sentences; documents of uniform sentences (25 tokens) and of log-normal ones (see
 documents.py). Prints tables of times, of memory and of growth with the number of tokens, and what was aimed at. Nothing
 else should run meanwhile.
@@ -19,10 +22,12 @@ from attention_systems import (
     COMPILED,
     CORE_SYSTEMS,
     LAYER_SYSTEMS,
+    PLAIN,
     SELECTION_SYSTEMS,
+    TUNED,
     prepare,
     systems_of,
-    with_compiled,
+    with_forms,
 )
 from measurement import (
     FORWARD_BACKWARD,
@@ -51,13 +56,13 @@ from measurement import (
     write_json,
 )
 
-SYSTEMS = tuple(dict.fromkeys(with_compiled([*CORE_SYSTEMS, *LAYER_SYSTEMS, *SELECTION_SYSTEMS])))
+SYSTEMS = tuple(dict.fromkeys(with_forms([*CORE_SYSTEMS, *LAYER_SYSTEMS, *SELECTION_SYSTEMS])))
 # Beyond these numbers of sentences some peers take too much memory, or the whole run too much time.
 LARGEST_LAYER = 512
 LARGEST_EUROPARL = 256
 GROWTH_FROM = 64
-# How the names of the systems end in each form.
-FORMS = {COMPILED: "compiled", "": "plain PyTorch"}
+# The names of the forms, by how the names of the systems end.
+FORMS = {COMPILED: "compiled", TUNED: "tuned PyTorch", PLAIN: "plain"}
 
 
 def parse_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespace:
@@ -97,7 +102,7 @@ def targets(measurements: Sequence[Measurement], form: str) -> list[Target]:
 
     Args:
         measurements: all of them.
-        form: how the names of the systems end: with nothing or with `COMPILED`.
+        form: how the names of the systems end, a key of `FORMS`.
     """
     kinds = (speed_targets, peer_targets, document_targets, growth_targets)
     return [target for kind in kinds for target in kind(measurements, form)]

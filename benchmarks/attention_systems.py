@@ -4,8 +4,11 @@
 
 Core: queries, keys, values and relevance vectors are given. Layer: one encoder self-attention with its projections,
 sentence encoder included, without layer norm and residual. Selection: the search for sentences alone. Every module is
-in evaluation mode (no dropout, and Big Bird draws no random blocks). Names that end in -compiled are the same with
-`hier_nmt.kernels.cpu.compiled`.
+in evaluation mode (no dropout, and Big Bird draws no random blocks).
+
+Attention to selected sentences is measured in each form that it has: tuned PyTorch (`hier_nmt.kernels.torch_cpu`), C++
+(`hier_nmt.kernels.cpu`; names that end in -compiled) and the plain form of `hier_nmt.ops`, which a model on the Hub
+carries (names that end in -plain).
 
 Dimensions: B batch (1), S tokens, N sentences, H heads, E head width, D model width, L tokens of a sentence.
 """
@@ -32,9 +35,11 @@ from hier_nmt.attention.conditional_attention import SentenceContextAttention
 from hier_nmt.attention.multi_head_attention import DocumentAttention
 from hier_nmt.attention.sentence_encoder import SentenceEncoder
 from hier_nmt.configuration.configuration_hier_nmt import HierNMTConfig
+from hier_nmt.kernels.cpu.compiled import BACKEND as COMPILED_BACKEND
 from hier_nmt.kernels.cpu.compiled import compiler, use_compiled_attention
+from hier_nmt.kernels.torch_cpu import BACKEND as TUNED_BACKEND
 from hier_nmt.models.hier_nmt.transformer_layers import ENCODER_SELF_ATTENTION_CLASSES
-from hier_nmt.ops.backends import unregister_backend
+from hier_nmt.ops.backends import register_backend, unregister_backend
 from hier_nmt.ops.document_structure import Sentences
 from hier_nmt.ops.selected_attention import attend_selected_sentences
 from hier_nmt.ops.sentence_selection import select_by_relevance
@@ -49,7 +54,8 @@ BIG_BIRD_BLOCK = 64
 # Big Bird with at most as many tokens is full attention.
 BIG_BIRD_SHORTEST = 704
 
-COMPILED = "-compiled"
+# How the names of systems end in each form.
+TUNED, COMPILED, PLAIN = "", "-compiled", "-plain"
 DENSE = functional.scaled_dot_product_attention
 
 
@@ -357,36 +363,37 @@ def prepare_layer(case: Case, system: str) -> Workload:
 PREPARE = {"core": prepare_core, "layer": prepare_layer, "selection": prepare_selection}
 
 
-def with_compiled(systems: Iterable[str]) -> list[str]:
-    """The systems, each that has a compiled form followed by it where there is a compiler."""
-    names = list(systems)
-    if shutil.which(compiler()) is None:
-        return names
-    has_one = {name for name in names if name.startswith(("conditional", "hierarchical")) or name.endswith("selection")}
-    return [form for name in names for form in (name, name + COMPILED) if form == name or name in has_one]
+def with_forms(systems: Iterable[str]) -> list[str]:
+    """The systems, each that has several forms followed by the others; the compiled form only with a compiler."""
+    forms = [TUNED, *([COMPILED] if shutil.which(compiler()) else []), PLAIN]
+    has_forms = ("conditional", "hierarchical", "flat-selection", "tree-selection")
+    return [name + form for name in systems for form in (forms if name.startswith(has_forms) else [TUNED])]
 
 
 def prepare(case: Case, system: str) -> Workload:
     """The system in the case."""
-    workload = PREPARE[case.level](case, system.removesuffix(COMPILED))
-    return workload._replace(run=partial(run_in_form, system.endswith(COMPILED), workload.run))
+    form = next((form for form in (COMPILED, PLAIN) if system.endswith(form)), TUNED)
+    workload = PREPARE[case.level](case, system.removesuffix(form))
+    return workload._replace(run=partial(run_in_form, form, workload.run))
 
 
-def run_in_form(is_compiled: bool, run: Callable[[], torch.Tensor]) -> torch.Tensor:
-    """What `run` gives with the compiled form, or without."""
-    if is_compiled:
+def run_in_form(form: str, run: Callable[[], torch.Tensor]) -> torch.Tensor:
+    """What `run` gives with the backend of the form."""
+    unregister_backend(COMPILED_BACKEND.name)
+    unregister_backend(TUNED_BACKEND.name)
+    if form != PLAIN:
+        register_backend(TUNED_BACKEND)
+    if form == COMPILED:
         use_compiled_attention()
-    else:
-        unregister_backend("compiled")
     return run()
 
 
 def systems_of(case: Case) -> list[str]:
     """The systems that are compared in the case."""
     if case.level == "selection":
-        return with_compiled(SELECTION_SYSTEMS)
+        return with_forms(SELECTION_SYSTEMS)
     if case.level == "core":
         is_skew_measured = case.document == "uniform" and case.num_sentences == 64
         names = [name for name in CORE_SYSTEMS if name != "conditional-skewed" or is_skew_measured]
-        return with_compiled(names)
-    return with_compiled(name for name in LAYER_SYSTEMS if name != "bigbird" or sum(case.lengths) > BIG_BIRD_SHORTEST)
+        return with_forms(names)
+    return with_forms(name for name in LAYER_SYSTEMS if name != "bigbird" or sum(case.lengths) > BIG_BIRD_SHORTEST)

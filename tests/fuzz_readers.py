@@ -52,7 +52,8 @@ from hier_nmt.evaluation.contrastive_readers import read_contrastive
 from hier_nmt.evaluation.contrastive_sets import write_contrastive_set
 from hier_nmt.text.protected_spans import LINE_BREAK, OBJECT
 from hier_nmt.text.segmentation import replace_sentences, segment_text
-from hier_nmt.training.recipes import Recipe, RecipeError
+from hier_nmt.training.recipe_sections import RecipeError
+from hier_nmt.training.recipes import Recipe
 from hier_nmt.translation.pipeline_inputs import TEXT_FORMATS
 
 # Formats that hold translations beside their sources.

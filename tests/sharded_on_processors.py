@@ -15,7 +15,7 @@ import sys
 from accelerate.utils import DistributedType
 
 from hier_nmt.training.recipes import Recipe
-from hier_nmt.training.trainer import DocumentSeq2SeqTrainingArguments
+from hier_nmt.training.training_arguments import DocumentSeq2SeqTrainingArguments
 
 # What `accelerate launch` makes of training/accelerate/fsdp2.yaml.
 ENVIRONMENT = {

@@ -23,7 +23,8 @@ from word_translation import BOS, EOS, PAD, PAR, SEP, word_tokenizer
 from hier_nmt.configuration.configuration_hier_nmt import HierNMTConfig
 from hier_nmt.data.collator import DocumentCollator
 from hier_nmt.models.hier_nmt.modeling_hier_nmt import HierNMTForConditionalGeneration
-from hier_nmt.training.trainer import DocumentSeq2SeqTrainer, DocumentSeq2SeqTrainingArguments
+from hier_nmt.training.trainer import DocumentSeq2SeqTrainer
+from hier_nmt.training.training_arguments import DocumentSeq2SeqTrainingArguments
 
 FIRST_WORD = PAR + 1
 

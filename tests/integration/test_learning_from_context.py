@@ -7,12 +7,14 @@ import torch
 
 from hier_nmt import HierNMTConfig, HierNMTForConditionalGeneration
 from hier_nmt.data.collator import DocumentCollator
-from hier_nmt.data.features import closing_tokens, text_table_from_documents, token_table, window_table
+from hier_nmt.data.corpus_tables import text_table_from_documents, token_table
 from hier_nmt.data.tokenization import train_tokenizer
+from hier_nmt.data.window_tables import closing_tokens, window_table
 from hier_nmt.evaluation.contrastive import contrastive_report, score_options
 from hier_nmt.evaluation.forced_scoring import WindowBuilder
 from hier_nmt.synthetic.discourse_corpus import make_contrastive_set, make_documents
-from hier_nmt.training.trainer import DocumentSeq2SeqTrainer, DocumentSeq2SeqTrainingArguments
+from hier_nmt.training.trainer import DocumentSeq2SeqTrainer
+from hier_nmt.training.training_arguments import DocumentSeq2SeqTrainingArguments
 
 CORPUS = {"length": 4, "distance_weights": (1,), "phenomena": ("register",)}
 

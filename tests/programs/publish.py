@@ -16,7 +16,8 @@ from transformers import AutoModelForSeq2SeqLM, AutoTokenizer, TrainerCallback
 from word_translation import BOS, PAD
 
 from hier_nmt.data.collator import DocumentCollator
-from hier_nmt.training.trainer import DocumentSeq2SeqTrainer, DocumentSeq2SeqTrainingArguments
+from hier_nmt.training.trainer import DocumentSeq2SeqTrainer
+from hier_nmt.training.training_arguments import DocumentSeq2SeqTrainingArguments
 
 
 class WaitForUpload(TrainerCallback):

@@ -63,6 +63,6 @@ def test_a_transformers_that_is_too_old_is_named_in_one_sentence(place, publishe
         variables = environment(tmp_path, with_package=with_package)
         result = run([python, "-c", program, folder], variables, tmp_path)
         assert result.stderr.splitlines()[-1] == (
-            "ImportError: this model needs Transformers 5.4 or newer, and 4.57.6 is installed: "
+            "ImportError: this model needs Transformers 5.4 or newer, but 4.57.6 is installed: "
             "pip install --upgrade transformers"
         )

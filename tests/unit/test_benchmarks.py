@@ -8,6 +8,10 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+import torch
+
+from hier_nmt.kernels.torch_cpu import BACKEND
+from hier_nmt.ops.backends import backend_for, register_backend
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 NAMES = ("attention", "attention_systems", "documents", "measurement")
@@ -104,18 +108,36 @@ def test_resume_measures_further_systems_beside_those_measured(attention, tmp_pa
 
 
 def test_targets_stand_beside_what_was_measured_in_each_form(attention):
-    times = {"dense": 25.0, "conditional-compiled": 10.0, "conditional": 10.1}
+    times = {"dense": 25.0, "conditional-compiled": 10.0, "conditional": 10.1, "conditional-plain": 20.0}
     rows = [
         attention.Measurement("core, uniform, float32", 64, 1600, system, "forward", milliseconds, milliseconds, 2)
         for system, milliseconds in times.items()
     ]
     forms = {name: attention.targets(rows, form) for form, name in attention.FORMS.items()}
     title, _, head, first, *others, held, _ = attention.target_table("Targets", forms).split("\n")
-    assert (title, head.split()) == ("Targets", ["target", "compiled", "plain", "PyTorch"])
-    assert first.split()[-6:] == [">=", "2.50", "2.500", "ok", "2.475", "missed"]
-    assert {tuple(row.split()[-4:]) for row in others} == {("not", "measured", "not", "measured")}
+    assert (title, head.split()) == ("Targets", ["target", "compiled", "tuned", "PyTorch", "plain"])
+    assert first.split()[-8:] == [">=", "2.50", "2.500", "ok", "2.475", "missed", "1.250", "missed"]
+    assert {tuple(row.split()[-6:]) for row in others} == {("not", "measured") * 3}
     num_targets = str(1 + len(others))
-    assert held.split() == ["held", "1", "of", num_targets, "0", "of", num_targets]
+    assert held.split() == ["held", "1", "of", num_targets, "0", "of", num_targets, "0", "of", num_targets]
+
+
+def test_a_form_is_computed_by_its_backend(attention):
+    from attention_systems import PLAIN, TUNED, run_in_form
+
+    def backend():
+        return backend_for(torch.zeros(1, 1, 1, 16))
+
+    try:
+        assert run_in_form(PLAIN, backend) is None
+        assert run_in_form(TUNED, backend) is BACKEND
+    finally:
+        register_backend(BACKEND)
+
+
+def test_attention_to_selected_sentences_has_a_plain_form(attention):
+    names = [name for name in attention.with_forms(["dense", "conditional-auto"]) if not name.endswith("-compiled")]
+    assert names == ["dense", "conditional-auto", "conditional-auto-plain"]
 
 
 def test_interrupt_ends_with_one_line(attention, capsys):

@@ -12,8 +12,9 @@ from huggingface_hub import ModelCard, ModelCardData
 from huggingface_hub.repocard_data import eval_results_to_model_index, model_index_to_eval_results
 from transformers import pipeline
 
+from hier_nmt.publishing.card_contents import CardTexts
 from hier_nmt.publishing.hub import write_repository
-from hier_nmt.publishing.model_card import CardTexts, model_card
+from hier_nmt.publishing.model_card import model_card
 
 ROOT = Path(__file__).parents[2]
 CARDS = ROOT / "model_cards"

@@ -13,14 +13,17 @@ values that are not there are shown as unknown.
 import argparse
 from pathlib import Path
 
+from ..publishing.card_contents import CardTexts, Evaluation
 from ..publishing.hub import CARD_FILE
-from ..publishing.model_card import CardTexts, Evaluation, model_card, write_model_card
+from ..publishing.model_card import model_card, write_model_card
 from .resources import CARD_TEMPLATE
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the options of the command."""
-    parser.add_argument("texts", type=Path, help="YAML file with the keys of hier_nmt.publishing.model_card.CardTexts")
+    parser.add_argument(
+        "texts", type=Path, help="YAML file with the keys of hier_nmt.publishing.card_contents.CardTexts"
+    )
     parser.add_argument("--model", type=Path, help=f"checkpoint directory; the card is written there as {CARD_FILE}")
     parser.add_argument("--evaluation", action="append", default=[], metavar="MODEL:CORPUS:PATH", help="a scores.json")
     parser.add_argument("--template", type=Path, default=CARD_TEMPLATE)

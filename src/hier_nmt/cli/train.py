@@ -11,10 +11,12 @@ import logging
 import sys
 
 from ..data.corpus_files import CorpusError
-from ..data.features import OverlongSentenceError
+from ..data.window_tables import OverlongSentenceError
 from ..data.word_vectors import WordVectorError
 from ..training.checkpoints import CheckpointError, last_complete_checkpoint
-from ..training.recipes import Recipe, RecipeError
+from ..training.prepared_data import prepare_data, prepare_tokenizers
+from ..training.recipe_sections import RecipeError
+from ..training.recipes import Recipe
 from ..training.runs import (
     SUMMARY_FILE,
     build_trainer,
@@ -22,8 +24,6 @@ from ..training.runs import (
     claim_output_dir,
     finish,
     finished_summary,
-    prepare_data,
-    prepare_tokenizers,
     train_or_resume,
 )
 from .resources import find_recipe

@@ -1,9 +1,9 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Refuses, when it is imported, a Transformers in which the models do not run, and knows which were tested.
+"""The versions of Transformers that the models support; importing this module fails with one that is too old.
 
-Uploaded code meets whatever Transformers its user has. What every configuration imports first imports this first, so
-that one sentence is said before something that is missing there is imported.
+Code from the Hub runs with whatever Transformers its user has installed. `hub_config`, which every configuration
+imports, imports this module first, so that the user gets one clear error instead of that of a failed import.
 """
 
 import re
@@ -15,20 +15,20 @@ NEWEST_TESTED_TRANSFORMERS = (5, 24)
 
 
 def check_transformers(version: str) -> None:
-    """Raises ImportError, with both versions, if this version of Transformers is older than what the models need."""
+    """Raises ImportError, with both versions, if this version of Transformers is too old for the models."""
     if _release(version) < OLDEST_TRANSFORMERS:
         raise ImportError(
-            f"this model needs Transformers {_written(OLDEST_TRANSFORMERS)} or newer, and {version} is installed: "
+            f"this model needs Transformers {_written(OLDEST_TRANSFORMERS)} or newer, but {version} is installed: "
             "pip install --upgrade transformers"
         )
 
 
 def describe_untested_version(version: str = transformers.__version__) -> str:
-    """One line with the versions that were tested, if this version of Transformers is newer than all of them."""
+    """One line with the tested versions if this version of Transformers is newer than all of them, else empty."""
     if _release(version) <= NEWEST_TESTED_TRANSFORMERS:
         return ""
     return (
-        f"Transformers {version} is installed, and this release of hier_nmt was tested with "
+        f"Transformers {version} is installed, but this release of hier_nmt was tested with "
         f"{_written(OLDEST_TRANSFORMERS)} to {_written(NEWEST_TESTED_TRANSFORMERS)}: if that is the cause, "
         f'pip install "transformers=={_written(NEWEST_TESTED_TRANSFORMERS)}.*"'
     )

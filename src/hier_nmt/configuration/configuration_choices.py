@@ -1,18 +1,18 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The names that a configuration may give to each part of a network, and what the configuration must know of them.
+"""The names from which a configuration chooses the parts of a network, and what it must know about each choice.
 
-The classes that implement them stand in tables with the same names as keys, in the modules that define them.
+The modules that implement the parts have tables of their classes, with the same names as keys.
 """
 
 from typing import NamedTuple
 
 
 class AttentionSlot(NamedTuple):
-    """What a configuration must know of one form of attention.
+    """What a configuration must know about a variant of attention.
 
     Attributes:
-        reads_sentences: whether a token's result depends on which sentences the tokens before it belong to.
+        reads_sentences: whether a token's output depends on the sentences that the tokens before it belong to.
         reads_sentence_encodings: whether it selects sentences by their encodings.
     """
 
@@ -22,7 +22,7 @@ class AttentionSlot(NamedTuple):
 
 _DOCUMENT = AttentionSlot(reads_sentences=False)
 _SENTENCE = AttentionSlot()
-# Its blocks are counted from the beginning of the document.
+# It counts its blocks from the beginning of the document, so it must know where the document begins.
 _BIG_BIRD = AttentionSlot()
 _SELECTED = AttentionSlot(reads_sentence_encodings=True)
 
@@ -33,7 +33,7 @@ ENCODER_SELF_ATTENTIONS: dict[str, AttentionSlot] = {
     "hierarchical": _SELECTED,
     "big_bird": _BIG_BIRD,
 }
-# Nodes of a tree over the target would span sentences that are not written yet.
+# No tree: its nodes would span target sentences that have not been generated yet.
 DECODER_SELF_ATTENTIONS: dict[str, AttentionSlot] = {
     "document": _DOCUMENT,
     "sentence": _SENTENCE,
@@ -50,7 +50,7 @@ SENTENCE_ENCODERS = ("source2token", "conv")
 # What context blocks read: nothing; sentence encodings, in a block or in some of the heads; tokens of other sentences.
 CONTEXT_ATTENTIONS = ("document", "conditional", "hierarchical")
 CONTEXT_BLOCKS = ("none", "block", "heads", *CONTEXT_ATTENTIONS)
-# Of target positions at which nothing is predicted, as everywhere in Transformers.
+# Label of target positions that the loss ignores, as everywhere in Transformers.
 IGNORED_LABEL = -100
 
 POSITION_VECTORS = ("sinusoidal", "learned")

@@ -16,18 +16,18 @@ class HANConfig(TransformerConfig):
     """Everything that defines one HAN network (Shen 2023) and the windows it was trained on.
 
     Args:
-        word_vector_size: width W of frozen word vectors (section IV.1): the model reads those of the source words and
-            predicts, with the least squared error, those of the target words, the nearest of which is chosen. They
-            are put in by `set_word_vectors`, one table for each language. None: embeddings are learned, and words
-            chosen by softmax.
-        encoder_self_attention, decoder_self_attention: `document`, full attention, or `big_bird` (section III.4).
+        word_vector_size: width W of frozen word vectors (section IV.1). The model reads the vectors of the source words
+            and predicts vectors of target words, trained with the squared error; the word with the nearest vector is
+            chosen. `set_word_vectors` sets them, one table for each language. None: embeddings are learned, and words
+            are chosen by softmax.
+        encoder_self_attention, decoder_self_attention: `document` (full attention) or `big_bird` (section III.4).
         attention_kernel: how `big_bird` is computed: `reference` (masked), `grouped` (in blocks) or `auto`, whichever
             is faster.
-        normalize_before: layer norm in front of each block and once at the end; else behind each, as in the report.
+        normalize_before: layer norm before each block and once at the end; False: after each block, as in the report.
         others: as in `TransformerConfig` and `TranslationConfig`.
 
     Raises:
-        ValueError: an unknown name or an impossible number, naming the value and what is possible.
+        ValueError: an unknown name or an impossible number; the message has the value and what is possible.
     """
 
     model_type = "han_nmt"
@@ -44,7 +44,7 @@ class HANConfig(TransformerConfig):
     max_source_tokens: int = 4096
     max_target_tokens: int = 4096
 
-    # What the parts that this family shares with `hier_nmt` ask for, and what is no choice here.
+    # Read by the parts that this family shares with `hier_nmt`; fixed here.
     cross_attention = "document"
     sentence_encoder = "conv"
     sentence_encoder_sharing = "model"
@@ -65,7 +65,7 @@ class HANConfig(TransformerConfig):
 
     @property
     def reads_sentences(self) -> bool:
-        """Whether a token's result depends on more of the tokens before it than that they are there."""
+        """Whether a token's output depends on the sentences that the tokens before it belong to."""
         return DECODER_SELF_ATTENTIONS[self.decoder_self_attention].reads_sentences
 
     def name_choices(self) -> Mapping[str, Collection[str]]:
@@ -84,13 +84,13 @@ class HANConfig(TransformerConfig):
             self.check_word_vectors(self.word_vector_size)
 
     def check_word_vectors(self, size: int) -> None:
-        """Raises a ValueError for what frozen word vectors of that width rule out."""
+        """Raises a ValueError for a width below 1, and for shared or untied embeddings, which word vectors exclude."""
         if size < 1:
             raise ValueError(f"word_vector_size={size} must be at least 1.")
         if self.share_encoder_decoder_embeddings or not self.tie_word_embeddings:
             raise ValueError(
                 f"word_vector_size={size} needs share_encoder_decoder_embeddings=False and tie_word_embeddings=True: "
-                f"each language has its vectors, and what is predicted is looked up among those of the target."
+                f"each language has its own vectors, and predicted vectors are looked up among those of the target."
             )
 
 

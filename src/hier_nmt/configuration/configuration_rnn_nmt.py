@@ -18,30 +18,30 @@ class RNNNMTConfig(TranslationConfig):
         vocab_size: number of (source) tokens V.
         decoder_vocab_size: number of target tokens where the vocabularies are separate; default: `vocab_size`.
         embedding_size: width E of the token embeddings and of the attentional vector that the output layer reads.
-        hidden_size: width D of the recurrent states, of the encoder's and of the decoder's.
+        hidden_size: width D of the recurrent states of encoder and decoder.
         encoder_layers, decoder_layers: number of recurrent layers.
         rnn_type: `lstm` or `gru`.
         bidirectional: the encoder reads in both directions, with D / 2 units in each.
-        attention: what the decoder reads of the source at every step: `additive`, the attended states (Bahdanau et al.
-            2014), or `none`, the state in which the encoder ended (Cho et al. 2014).
+        attention: what the decoder reads of the source at every step: `additive`, the source states by additive
+            attention (Bahdanau et al. 2014), or `none`, the last state of the encoder (Cho et al. 2014).
         attention_size: width A in which additive attention compares states; default: `hidden_size`.
-        input_feeding: the decoder also reads the attentional vector of the step before (Luong et al. 2015, section
+        input_feeding: the decoder also reads the attentional vector of the previous step (Luong et al. 2015, section
             3.3).
         dropout: on embeddings, between recurrent layers and on the attentional vector.
         tie_word_embeddings: the output layer shares the decoder's embedding matrix.
         share_encoder_decoder_embeddings: encoder and decoder share one matrix (one joint vocabulary), unless
             `tie_word_embeddings` is off, which unties all three.
-        init_std: standard deviation of the initial weights, but for those of the recurrent layers, which are drawn
-            uniformly (Xavier).
+        init_std: standard deviation of the initial weights, except those of recurrent layers, which are initialised
+            by Xavier's uniform distribution.
         window_sentences: always 1.
-        max_source_tokens, max_target_tokens: longest sentence, the token that closes it counted.
+        max_source_tokens, max_target_tokens: maximum length of a sentence, including the token that closes it.
         source_language, target_language: ISO 639 codes, or None.
         pad_token_id, bos_token_id, eos_token_id, decoder_start_token_id: as everywhere in Transformers.
-        sep_token_id, par_token_id: what closes sentences and paragraphs in windows of other models; here they are
-            tokens like any other.
+        sep_token_id, par_token_id: the tokens that close sentences and paragraphs in windows of other models; here
+            they are tokens like any other.
 
     Raises:
-        ValueError: an unknown name or an impossible number, naming the value and what is possible.
+        ValueError: an unknown name or an impossible number; the message has the value and what is possible.
     """
 
     model_type = "rnn_nmt"

@@ -1,9 +1,9 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What the configurations of all our models share: with a saved model goes the code that runs it.
+"""The base class of our configurations: saving one also saves the code that runs its model.
 
-So every way of saving (`save_pretrained`, the checkpoints of a trainer, `push_to_hub`) writes a whole repository, which
-loads without the package too, with `trust_remote_code=True`.
+Every way of saving (`save_pretrained`, the checkpoints of a trainer, `push_to_hub`) therefore writes a complete
+repository, which can be loaded without the package, with `trust_remote_code=True`.
 """
 
 import os
@@ -16,9 +16,9 @@ from huggingface_hub.dataclasses import strict
 
 from .compatibility import OLDEST_TRANSFORMERS
 
-# Whether this file was loaded from a checkpoint, and not from the installed package.
+# Whether this file was loaded from a checkpoint instead of the installed package.
 _IS_UPLOADED = __name__.startswith("transformers_modules.")
-# One task only: where there are two, `pipeline(model=...)` cannot choose.
+# One task only: `pipeline(model=...)` cannot choose between several.
 CUSTOM_PIPELINES: dict[str, Any] = {
     "translation": {
         "impl": "pipeline_document_translation.DocumentTranslationPipeline",
@@ -31,15 +31,15 @@ _code_writer: Callable[[type["HubConfig"], str | os.PathLike], list[Path]] | Non
 
 
 class HubConfig(transformers.PreTrainedConfig):
-    """A configuration that is saved with the code of its model, as `auto_map` and `custom_pipelines` describe it.
+    """A configuration that is saved with the code of its model, which `auto_map` and `custom_pipelines` name.
 
-    Where the package is imported, both entries are left out on loading: the registered classes are meant then, which
-    need no `trust_remote_code`.
+    With the package installed, loading ignores both entries: the package has registered its own classes, which need no
+    `trust_remote_code`.
 
-    A subclass outside of this folder is saved as Transformers saves any other.
+    A subclass in another folder is saved like any other configuration.
     """
 
-    # The names of the Auto classes and, as "file.Class", what each of them loads; subclasses set it.
+    # Name of each Auto class -> what it loads, as "file.Class"; set by subclasses.
     auto_classes: ClassVar[dict[str, str]] = {}
 
     def __post_init__(self, **kwargs: Any) -> None:
@@ -54,12 +54,12 @@ class HubConfig(transformers.PreTrainedConfig):
             super().save_pretrained(save_directory, push_to_hub, **kwargs)
             return
         if push_to_hub:
-            # Of a directory that was there before, Transformers would upload the configuration only.
+            # If the directory already existed, Transformers would upload only the configuration.
             self.save_pretrained(save_directory)
             self.push_to_hub(kwargs.pop("repo_id", Path(save_directory).name), **kwargs)
             return
         stale = [] if _code_writer is None else _code_writer(type(self), save_directory)
-        # Uploaded code is copied by Transformers, which also made the entries name the repository it was loaded from.
+        # Transformers copies code that was loaded from a repository; the entries name that repository and are reset.
         self.auto_map = dict(self.auto_classes)
         self.custom_pipelines = CUSTOM_PIPELINES
         try:
@@ -67,15 +67,16 @@ class HubConfig(transformers.PreTrainedConfig):
         finally:
             if not _IS_UPLOADED:
                 del self.auto_map, self.custom_pipelines
-        # Last, so that an interruption leaves no configuration that names files that are gone.
+        # Removed last, so that an interruption leaves no configuration that names missing files.
         for path in stale:
             path.unlink(missing_ok=True)
 
 
 def register_code_writer(writer: Callable[[type[HubConfig], str | os.PathLike], list[Path]]) -> None:
-    """What writes the code of a configuration's models into a directory, and gives the files there that are stale.
+    """Registers the function that writes the code of a configuration's models into a directory.
 
-    The package registers one. Of uploaded code there is none: Transformers copies it.
+    It returns the stale files of the directory. The package registers one; code from the Hub has none, because
+    Transformers copies that code itself.
     """
     global _code_writer
     _code_writer = writer

@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What a window may have at most under a configuration's position encoding."""
+"""How large a window may be under a configuration's position encoding."""
 
 from typing import Any, NamedTuple
 
@@ -8,12 +8,12 @@ from .configuration_choices import POSITION_ENCODINGS
 
 
 class PositionLimits(NamedTuple):
-    """What a window may have at most, because learned tables of positions end there; None: as many as it likes.
+    """Maximum sizes of a window, set by the sizes of learned position tables; None means no limit.
 
     Attributes:
-        sentence_tokens: tokens of a sentence, its separator counted.
-        sentences: sentences.
-        paragraphs: paragraphs.
+        sentence_tokens: tokens of a sentence, including its separator.
+        sentences: sentences of the window.
+        paragraphs: paragraphs of the window.
     """
 
     sentence_tokens: int | None = None
@@ -22,7 +22,7 @@ class PositionLimits(NamedTuple):
 
 
 def position_limits(config: Any) -> PositionLimits:
-    """The limits of a configuration; of a model of another family none are known."""
+    """The limits of a configuration; no limits for a model of another family."""
     encoding = getattr(config, "position_encoding", None)
     if encoding not in POSITION_ENCODINGS:
         return PositionLimits()

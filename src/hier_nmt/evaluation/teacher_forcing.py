@@ -14,7 +14,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from ..configuration.configuration_choices import IGNORED_LABEL
 from ..data.documents import ParallelDocument
-from ..data.features import document_windows
+from ..data.window_tables import document_windows
 from ..translation.translation_vocabulary import TranslationVocabulary
 from .forced_scoring import padded
 from .metrics import Paragraphs, Score, ScoreReport, score_documents

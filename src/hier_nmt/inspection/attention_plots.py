@@ -7,30 +7,38 @@ sentences, G pooling queries.
 """
 
 from collections.abc import Callable, Sequence
-from itertools import count
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from .attention_records import POOLING_SIDES, SLOT_SIDES, SLOT_TITLES, AttentionRecord, SlotRecord, TokenRow, choose
+from .attention_axes import (
+    LABEL_WIDTH,
+    MAX_NUMBERED_SENTENCES,
+    draw_colour_bar,
+    figure_title,
+    font_families,
+    frame_own_sentences,
+    label_sentences,
+    label_tokens,
+    side_name,
+    upper_limit,
+)
+from .attention_records import POOLING_SIDES, SLOT_TITLES, AttentionRecord, SlotRecord, TokenRow, choose
 from .figures import new_figure, save_figure
 from .labels import Lettering, display_width, word_labels
 
 # With more tokens than this on one side, the figure shows sentences instead.
 MAX_TOKENS = 160
-# With more sentences than this, only some are numbered.
-MAX_NUMBERED_SENTENCES = 64
 # Up to this many sentences the percentages are written into the map.
 MAX_ANNOTATED_SENTENCES = 14
 # Number of sentences that `plot_pooling` shows by default.
 SHOWN_POOLED = 24
-_LABEL_WIDTH, _SENTENCE_WIDTH, _LINE_WIDTH = 16, 30, 92
+_LINE_WIDTH = 92
 # Minimum height of a map in inches, for the labels beside it.
 _MIN_HEIGHT = 2.0
 # Points per side of a large map of sentences, which is 7 inches wide.
 _MAX_POINTS = 1000
-_BOUNDARY = "tab:orange"
 # Meaning of the frames, in slots with selected sentences.
 _FRAMED = {
     "encoder": "selected sentences (framed: the own one)",
@@ -75,13 +83,13 @@ def plot_token_map(
     shown = shown[:, columns]
     figure = new_figure(max(1.6 + 0.155 * len(columns), 5.0), 2.5 + max(0.155 * len(rows), _MIN_HEIGHT))
     axes = figure.subplots()
-    image = axes.imshow(shown, cmap="Blues", vmin=0, vmax=_upper_limit(shown), aspect="auto", interpolation="nearest")
-    _label_tokens(axes.yaxis, record.query_side(slot), rows)
-    _label_tokens(axes.xaxis, record.key_side(slot), columns)
-    axes.set_xlabel(_side_name(slot, 1), fontsize=8, labelpad=8)
-    axes.set_ylabel(_side_name(slot, 0), fontsize=8)
-    figure.suptitle(_title(record, slot, weights, layer, head), fontsize=9, family=_families(record.title))
-    _draw_colour_bar(figure, axes, image, "share of the attention of the token", extend="max")
+    image = axes.imshow(shown, cmap="Blues", vmin=0, vmax=upper_limit(shown), aspect="auto", interpolation="nearest")
+    label_tokens(axes.yaxis, record.query_side(slot), rows)
+    label_tokens(axes.xaxis, record.key_side(slot), columns)
+    axes.set_xlabel(side_name(slot, 1), fontsize=8, labelpad=8)
+    axes.set_ylabel(side_name(slot, 0), fontsize=8)
+    figure.suptitle(figure_title(record, slot, weights, layer, head), fontsize=9, family=font_families(record.title))
+    draw_colour_bar(figure, axes, image, "share of the attention of the token", extend="max")
     save_figure(figure, path)
 
 
@@ -101,7 +109,7 @@ def plot_sentence_map(
         slot,
         choose(weights, layer, head),
         sentences,
-        _title(record, slot, weights, layer, head),
+        figure_title(record, slot, weights, layer, head),
         "share of the attention of the sentence",
     )
 
@@ -129,7 +137,7 @@ def plot_selected_sentences(
         raise ValueError(f"slot {slot!r} selects no sentences")
     side = record.query_side(slot)
     rows = side.token_indices(sentences)
-    title = _title(record, slot, record_of_slot.selected, layer, head)
+    title = figure_title(record, slot, record_of_slot.selected, layer, head)
     if len(rows) > MAX_TOKENS:
         shares = np.stack(
             [
@@ -149,13 +157,13 @@ def plot_selected_sentences(
     axes = figure.subplots()
     limits = {} if is_single else {"vmin": 0, "vmax": 1}
     image = axes.imshow(shown, cmap="viridis_r", aspect="auto", interpolation="nearest", **limits)
-    _label_tokens(axes.yaxis, side, rows)
-    _label_sentences(axes.xaxis, record.key_side(slot), columns)
-    _frame_own_sentences(axes, own, columns)
-    axes.set_ylabel(_side_name(slot, 0), fontsize=8)
-    figure.suptitle(f"{title}\n{_FRAMED[slot]}", fontsize=9, family=_families(record.title))
+    label_tokens(axes.yaxis, side, rows)
+    label_sentences(axes.xaxis, record.key_side(slot), columns)
+    frame_own_sentences(axes, own, columns)
+    axes.set_ylabel(side_name(slot, 0), fontsize=8)
+    figure.suptitle(f"{title}\n{_FRAMED[slot]}", fontsize=9, family=font_families(record.title))
     label = "score of the sentence" if is_single else "share of heads that select it"
-    _draw_colour_bar(figure, axes, image, label)
+    draw_colour_bar(figure, axes, image, label)
     save_figure(figure, path)
 
 
@@ -192,7 +200,7 @@ def plot_pooling(
     axes.axis("off")
     lettering = Lettering([text for _, tokens_of_line in lines for _, _, text in tokens_of_line], monospaced=True)
     # Invisible, as it lies outside of the axes; only its colour scale is used.
-    limit = _upper_limit(weights[[position for _, tokens_of_line in lines for position, _, _ in tokens_of_line]])
+    limit = upper_limit(weights[[position for _, tokens_of_line in lines for position, _, _ in tokens_of_line]])
     image = axes.imshow([[0.0]], cmap="Blues", vmin=0, vmax=limit, aspect="auto", extent=(-9, -8, -9, -8))
     axes.set(xlim=(-4, _LINE_WIDTH), ylim=(len(lines) - 0.4, -0.6))
     for line, (number, tokens_of_line) in enumerate(lines):
@@ -200,13 +208,13 @@ def plot_pooling(
             axes.text(-1, line, str(number + 1), ha="right", va="center", fontsize=7, color="tab:gray")
         for position, start, text in tokens_of_line:
             _draw_word(
-                axes, start, line, lettering.label(text, _LABEL_WIDTH), weights[position] / limit, lettering.families
+                axes, start, line, lettering.label(text, LABEL_WIDTH), weights[position] / limit, lettering.families
             )
     note = f", sentences 1 to {len(chosen)} of {side.num_sentences}" if len(chosen) < side.num_sentences else ""
     which = "mean of the layers" if layer is None else f"layer {layer + 1} of {record.poolings[slot].shape[0]}"
     title = f"{record.title}: weight of each token in the encoding of its sentence\n{SLOT_TITLES[slot]}, {which}{note}"
-    figure.suptitle(title, fontsize=9, family=_families(title))
-    _draw_colour_bar(figure, axes, image, "weight of the token in the encoding of its sentence", extend="max")
+    figure.suptitle(title, fontsize=9, family=font_families(title))
+    draw_colour_bar(figure, axes, image, "weight of the token in the encoding of its sentence", extend="max")
     save_figure(figure, path)
 
 
@@ -239,20 +247,20 @@ def _draw_sentences(
     axes = figure.subplots()
     # With more sentences than points per side, "nearest" would drop some.
     how = "nearest" if max(shown.shape) <= _MAX_POINTS else "antialiased"
-    image = axes.imshow(shown, cmap="Blues", vmin=0, vmax=_upper_limit(shown), aspect="auto", interpolation=how)
-    _label_sentences(axes.yaxis, record.query_side(slot), rows)
-    _label_sentences(axes.xaxis, record.key_side(slot), columns)
-    axes.set_xlabel(_side_name(slot, 1, "sentences"), fontsize=8, labelpad=8)
-    axes.set_ylabel(_side_name(slot, 0, "sentences"), fontsize=8)
+    image = axes.imshow(shown, cmap="Blues", vmin=0, vmax=upper_limit(shown), aspect="auto", interpolation=how)
+    label_sentences(axes.yaxis, record.query_side(slot), rows)
+    label_sentences(axes.xaxis, record.key_side(slot), columns)
+    axes.set_xlabel(side_name(slot, 1, "sentences"), fontsize=8, labelpad=8)
+    axes.set_ylabel(side_name(slot, 0, "sentences"), fontsize=8)
     if max(shown.shape) <= MAX_ANNOTATED_SENTENCES:
         for (row, column), value in np.ndenumerate(shown):
             if value < 0.005:
                 continue
-            colour = "white" if value > 0.6 * _upper_limit(shown) else "black"
+            colour = "white" if value > 0.6 * upper_limit(shown) else "black"
             axes.text(column, row, f"{100 * value:.0f}", ha="center", va="center", fontsize=6, color=colour)
         bar_label += " (values: %)"
-    figure.suptitle(title, fontsize=9, family=_families(title))
-    _draw_colour_bar(figure, axes, image, bar_label, extend="max")
+    figure.suptitle(title, fontsize=9, family=font_families(title))
+    draw_colour_bar(figure, axes, image, bar_label, extend="max")
     save_figure(figure, path)
 
 
@@ -301,79 +309,6 @@ def _inches(number: int, largest: int) -> float:
     return number * (0.34 if largest <= MAX_ANNOTATED_SENTENCES else max(0.16, 0.3 - 0.004 * largest))
 
 
-def _upper_limit(shown: np.ndarray) -> float:
-    """A high quantile of the shares, so that single large ones do not make the rest invisible."""
-    positive = shown[shown > 0]
-    return float(np.quantile(positive, 0.995)) if len(positive) else 1.0
-
-
-def _draw_colour_bar(figure: Any, axes: Any, image: Any, label: str, **options: Any) -> None:
-    """Draws the colour scale below the figure."""
-    width = min(1.0, 3.0 / figure.get_figwidth())
-    bar = figure.colorbar(image, ax=axes, location="bottom", shrink=width, aspect=30, pad=0.02, **options)
-    bar.set_label(label, fontsize=7)
-    bar.ax.tick_params(labelsize=7)
-
-
-def _label_tokens(axis: Any, side: TokenRow, token_indices: np.ndarray) -> None:
-    """Writes tokens along an axis, draws lines between sentences, and numbers them on the other side."""
-    labels = word_labels([side.tokens[position] for position in token_indices])
-    lettering = Lettering(labels)
-    labels = [lettering.label(word, _LABEL_WIDTH) for word in labels]
-    is_x = axis.axis_name == "x"
-    rotation = {"rotation": 90} if is_x else {}
-    axis.set_ticks(range(len(token_indices)), labels, family=lettering.families, fontsize=6.5, **rotation)
-    axis.set_tick_params(length=2)
-    if is_x:
-        axis.tick_top()
-        axis.set_label_position("top")
-    sentence_ids = side.sentence_ids[token_indices]
-    for position in np.flatnonzero(np.diff(sentence_ids)) + 0.5:
-        (axis.axes.axvline if is_x else axis.axes.axhline)(position, color=_BOUNDARY, lw=0.9)
-    _number_sentences(axis, sentence_ids)
-
-
-def _number_sentences(axis: Any, sentence_ids: np.ndarray) -> None:
-    """Writes sentence numbers beside the tokens, on the side without labels."""
-    is_x = axis.axis_name == "x"
-    other = axis.axes.secondary_xaxis("bottom") if is_x else axis.axes.secondary_yaxis("right")
-    middles = [float(np.flatnonzero(sentence_ids == number).mean()) for number in np.unique(sentence_ids)]
-    ticks = {"fontsize": 7, "color": _BOUNDARY}
-    other_axis = other.xaxis if is_x else other.yaxis
-    other_axis.set_ticks(middles, [str(number + 1) for number in np.unique(sentence_ids)], **ticks)
-    other_axis.set_tick_params(length=0)
-
-
-def _label_sentences(axis: Any, side: TokenRow, sentences: np.ndarray) -> None:
-    """Writes the first words of sentences along an axis, or only numbers if there are many."""
-    if len(sentences) > MAX_NUMBERED_SENTENCES:
-        # Round numbers, about a dozen.
-        step = next(
-            base * 10**power for power in count() for base in (1, 2, 5) if 12 * base * 10**power > len(sentences)
-        )
-        ticks = [position for position, number in enumerate(sentences) if (number + 1) % step == 0 or position == 0]
-        axis.set_ticks(ticks, [str(sentences[position] + 1) for position in ticks], fontsize=7)
-        return
-    texts = [side.sentence(sentence) for sentence in sentences]
-    lettering = Lettering(texts)
-    pairs = zip(sentences, texts, strict=True)
-    labels = [f"{number + 1}  {lettering.label(text, _SENTENCE_WIDTH)}" for number, text in pairs]
-    rotation = {"rotation": 90} if axis.axis_name == "x" else {}
-    axis.set_ticks(range(len(labels)), labels, family=lettering.families, fontsize=6.5, **rotation)
-    if axis.axis_name == "x":
-        axis.tick_top()
-        axis.set_label_position("top")
-
-
-def _frame_own_sentences(axes: Any, row_sentences: np.ndarray, columns: np.ndarray) -> None:
-    """Frames where a row selects its own sentence, or in cross-attention the sentence it translates."""
-    for sentence in np.unique(row_sentences):
-        rows, token_indices = np.flatnonzero(row_sentences == sentence), np.flatnonzero(columns == sentence)
-        for position in token_indices:
-            left, right, top, bottom = position - 0.5, position + 0.5, rows[0] - 0.5, rows[-1] + 0.5
-            axes.plot([left, right, right, left, left], [top, top, bottom, bottom, top], color=_BOUNDARY, lw=1.2)
-
-
 def _wrapped_lines(side: TokenRow, sentences: np.ndarray) -> list[tuple[int | None, list[tuple[int, float, str]]]]:
     """The lines of a page: the number of the sentence that starts there, or None, and (token index, start in the line,
     label)."""
@@ -383,7 +318,7 @@ def _wrapped_lines(side: TokenRow, sentences: np.ndarray) -> list[tuple[int | No
         lines.append((int(sentence), []))
         start = 0.0
         for position in side.token_indices([sentence]):
-            width = min(display_width(labels[position]), _LABEL_WIDTH) + 1.0
+            width = min(display_width(labels[position]), LABEL_WIDTH) + 1.0
             if start + width > _LINE_WIDTH:
                 lines.append((None, []))
                 start = 0.0
@@ -398,26 +333,3 @@ def _draw_word(axes: Any, start: float, line: int, label: str, weight: float, fa
     axes.fill_between([start, start + width], line - 0.42, line + 0.42, color=colour, lw=0)
     text_colour = "white" if weight > 0.55 else "black"
     axes.text(start + width / 2, line, label, ha="center", va="center", fontsize=7, color=text_colour, family=families)
-
-
-def _side_name(slot: str, side: int, unit: str = "tokens") -> str:
-    names = {
-        "source": f"source {unit}",
-        "target": f"target {unit}",
-        "prefix": f"target {unit} before them",
-    }
-    return names[SLOT_SIDES[slot][side]]
-
-
-def _title(record: AttentionRecord, slot: str, values: np.ndarray, layer: int | None, head: int | None) -> str:
-    """The title of a figure; `choose` checks whether layer and head exist."""
-    num_layers, num_heads = values.shape[:2]
-    which = [
-        f"mean of {number} {name}s" if index is None and number > 1 else f"{name} {(index or 0) + 1} of {number}"
-        for name, index, number in (("layer", layer, num_layers), ("head", head, num_heads))
-    ]
-    return f"{record.title}: {SLOT_TITLES[slot]}\n{', '.join(which)}"
-
-
-def _families(text: str) -> list[str]:
-    return Lettering([text]).families

@@ -7,7 +7,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..data.corpora import read_json_lines
+from ..data.corpus_readers import read_json_lines
 from ..data.documents import ParallelDocument
 from ..data.formats.document_file import UnitDocument
 from ..data.formats.registry import format_of, read_document_file

@@ -1,9 +1,9 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Optional speed: backends that compute what the operations do, faster.
+"""Faster backends for the operations in `ops`.
 
-`torch_cpu` is plain PyTorch and always there, `cpu` is C++ and comes first where it has been compiled, `triton` is used
-only if it is asked for by name.
+`torch_cpu` is PyTorch tuned for CPUs and is always available; `cpu` is C++ and, once compiled, comes first; `triton` is
+only used if it is requested by name.
 """
 
 import logging
@@ -20,10 +20,10 @@ logger = logging.getLogger(__name__)
 
 
 def register_backends() -> None:
-    """Registers what the package has; called when it is imported.
+    """Registers the backends of the package; called when it is imported.
 
     C++ is used if it has been compiled before (`hier-nmt compile`), or if the environment variable
-    HIER_NMT_COMPILED_ATTENTION is 1, which compiles it now if need be; 0 leaves it out.
+    HIER_NMT_COMPILED_ATTENTION is 1, which compiles it now if necessary; 0 disables it.
     """
     register_backend(BACKEND)
     register_triton_attention(load_triton_attention)

@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Functions of tensors that the models are built of, each documented with its shapes beside its plain reference."""
+"""Tensor functions that the models are built of, documented with shapes; the tests compare them with references."""
 
 from .selected_attention import attend_selected_sentences, attend_selected_sentences_reference
 from .sentence_selection import keep_top_t, select_by_relevance, select_top_sentences

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The registry of faster implementations of the operations in this folder.
 
-Models from the Hub run without. The package's `kernels` register theirs when it is imported.
+The package's `kernels` register theirs when the package is imported. Models from the Hub run without any.
 
 Dimensions: B batch, H heads, Q queries, K keys, N sentences, E head width, C sentences read per query, t selected.
 """
@@ -14,16 +14,16 @@ import torch
 
 
 class Backend(NamedTuple):
-    """Functions that compute what plain ones of this folder do, faster.
+    """Faster versions of the plain functions of this folder.
 
     Attributes:
         name: of the backend.
-        is_usable: whether the others can take queries [B, H, Q, E] like these, on their device and in their type.
-        min_keys: "auto" attends to fewer keys K with the dense form; None: where the plain functions do too.
+        is_usable: whether the backend supports the device, the dtype and the width of queries [B, H, Q, E].
+        min_keys: with fewer keys K, "auto" takes the dense form; None: the threshold of the plain functions.
         attend: `selected_attention.attend_sentences`.
         search_all: `sentence_selection.search_all`.
         search_tree: `sentence_tree.search_tree`.
-        relevance: `sentence_selection.relevance_of_selected`, which takes scores that are known already as `known`.
+        relevance: `sentence_selection.relevance_of_selected`, which takes scores that were already computed as `known`.
     """
 
     name: str
@@ -40,7 +40,7 @@ _triton: list[Callable[[], Callable[..., torch.Tensor]]] = []
 
 
 def register_backend(backend: Backend) -> None:
-    """Puts a backend before those that are registered; one of the same name is replaced."""
+    """Registers a backend, before all others; it replaces a backend of the same name."""
     unregister_backend(backend.name)
     _backends.insert(0, backend)
 
@@ -51,9 +51,9 @@ def unregister_backend(name: str) -> None:
 
 
 def backend_for(query: torch.Tensor) -> Backend | None:
-    """The first backend that can take the query [B, H, Q, E]; None: the plain functions compute.
+    """The first backend that supports the query [B, H, Q, E]; None: use the plain functions.
 
-    Code that is compiled or recorded takes these.
+    Code that is compiled or traced always uses the plain functions.
     """
     if torch.compiler.is_compiling() or torch.jit.is_tracing():  # type: ignore[attr-defined]
         return None
@@ -61,7 +61,7 @@ def backend_for(query: torch.Tensor) -> Backend | None:
 
 
 def register_triton_attention(load: Callable[[], Callable[..., torch.Tensor]]) -> None:
-    """Has `attention_kernel="triton"` computed by what `load` gives: `attend_sentences` in Triton."""
+    """Registers a function that returns `attend_sentences` in Triton, for `attention_kernel="triton"`."""
     _triton[:] = [load]
 
 
@@ -69,8 +69,8 @@ def triton_attention() -> Callable[..., torch.Tensor]:
     """`attend_sentences` in Triton.
 
     Raises:
-        ImportError: the package hier_nmt has not been imported, or Triton is not installed.
+        ImportError: the package hier_nmt was not imported, or Triton is not installed.
     """
     if not _triton:
-        raise ImportError("attention_kernel='triton' is in the package hier_nmt, which must be imported before.")
+        raise ImportError("attention_kernel='triton' is part of the package hier_nmt; import it first.")
     return _triton[0]()

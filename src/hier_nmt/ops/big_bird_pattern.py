@@ -1,10 +1,10 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Who sees whom in Big Bird attention (Zaheer et al. 2020, section 2; Shen 2023, section III.4): integers only.
+"""The attention pattern of Big Bird (Zaheer et al. 2020, section 2; Shen 2023, section III.4): integers only.
 
-A document is cut into blocks. A token sees the first tokens of the document, the blocks around its own, and some random
-blocks; the first tokens of a source see everything. What is random is computed from a seed, the layer, the head and the
-block, and not drawn: a model that is loaded again sees the same, in any batch and at any length.
+A document is cut into blocks. A token attends to the first tokens of the document, to the blocks around its own, and to
+some random blocks; the first tokens of a source attend to everything. The random blocks are not drawn but hashed from a
+seed, the layer, the head and the block, so that a reloaded model has the same ones, in any batch.
 
 Dimensions: B batch, Q queries, K keys, H heads, X blocks or queries, r random blocks, C blocks read by a block.
 """
@@ -20,7 +20,7 @@ _MULTIPLIER = 0x45D9F3B
 
 
 def scrambled(numbers: torch.Tensor) -> torch.Tensor:
-    """Integers below 2**32 that look random and depend on nothing but the integers below 2**32 they are made of."""
+    """A hash of integers below 2**32: pseudo-random integers below 2**32."""
     for _ in range(2):
         numbers = ((numbers >> 16) ^ numbers) * _MULTIPLIER & _BITS
     return (numbers >> 16) ^ numbers
@@ -28,15 +28,15 @@ def scrambled(numbers: torch.Tensor) -> torch.Tensor:
 
 @dataclass(frozen=True)
 class BigBirdPattern:
-    """Who sees whom.
+    """Which tokens attend to which.
 
     Attributes:
         block_size: tokens of a block.
-        num_global: first tokens of the document, which all see (and which see all, unless `is_causal`).
-        num_window: blocks seen on either side of the own one (before it, if `is_causal`).
-        num_random: r, blocks seen elsewhere.
-        seed: from which these follow.
-        is_causal: no token sees a later one.
+        num_global: number of first tokens to which all attend (and which attend to all, unless `is_causal`).
+        num_window: number of neighbouring blocks to attend to, on each side (only those before, if `is_causal`).
+        num_random: r, number of random blocks to attend to.
+        seed: of the random blocks.
+        is_causal: no token attends to a later one.
     """
 
     block_size: int
@@ -48,7 +48,7 @@ class BigBirdPattern:
 
     @classmethod
     def from_config(cls, config: HierNMTConfig, is_causal: bool) -> "BigBirdPattern":
-        """The pattern that a configuration names."""
+        """The pattern of a configuration."""
         return cls(
             config.big_bird_block_size,
             config.big_bird_global_tokens,
@@ -60,7 +60,7 @@ class BigBirdPattern:
 
     @property
     def num_keys(self) -> int:
-        """Keys that a block of queries reads at most, wherever they are."""
+        """Maximum number of keys that a block of queries reads."""
         num_blocks = (1 if self.is_causal else 2) * self.num_window + 1 + self.num_random
         return self.num_global + num_blocks * self.block_size
 
@@ -74,15 +74,15 @@ class BigBirdPattern:
     def random_blocks(
         self, blocks: torch.Tensor, num_blocks: torch.Tensor, layer_idx: int, num_heads: int
     ) -> torch.Tensor:
-        """The random blocks that each of the blocks [B, X] sees, [B, H, X, r]; no one twice, -1 where there are fewer.
+        """The random blocks [B, H, X, r] of each of the blocks [B, X], without repetition; -1 if there are fewer.
 
-        The blocks outside of the window (only those before it, if causal) are divided into r equal stretches, of each
-        of which one is seen; so all are where there are no more than r.
+        The blocks outside the window (only those before it, if causal) are divided into r equal stretches, and one of
+        each stretch is chosen. With at most r such blocks, all of them are chosen.
 
         Args:
             blocks: [B, X].
             num_blocks: of each document [B].
-            layer_idx: the layer.
+            layer_idx: index of the layer.
             num_heads: H.
         """
         device = blocks.device
@@ -111,15 +111,15 @@ class BigBirdPattern:
 
 @dataclass(frozen=True)
 class BigBirdPlan:
-    """What all layers of a slot share in one forward.
+    """What all layers of a slot share in one forward pass.
 
     Attributes:
-        pattern: who sees whom.
-        query_positions: place [B, Q] of each query among the tokens of its document.
+        pattern: which tokens attend to which.
+        query_positions: position [B, Q] of each query among the tokens of its document.
         key_positions: the same of the keys [B, K or more].
         is_visible: boolean [B, K or more], False on padding.
         num_tokens: of each document [B].
-        holds_all: whether the queries are all the tokens there are, and no earlier ones are cached.
+        holds_all: whether the queries are all tokens, so that no earlier ones are cached.
     """
 
     pattern: BigBirdPattern
@@ -131,11 +131,11 @@ class BigBirdPlan:
 
     @property
     def num_blocks(self) -> torch.Tensor:
-        """Of each document [B], the last one filled or not."""
+        """Number of blocks of each document [B], including an incomplete last one."""
         return (self.num_tokens + self.pattern.block_size - 1) // self.pattern.block_size
 
     def random_blocks_of_queries(self, layer_idx: int, num_heads: int) -> torch.Tensor:
-        """The random blocks that each query sees, [B, H, Q, r]."""
+        """The random blocks [B, H, Q, r] of each query."""
         blocks = self.query_positions // self.pattern.block_size
         return self.pattern.random_blocks(blocks, self.num_blocks, layer_idx, num_heads)
 
@@ -147,11 +147,11 @@ class BigBirdPlan:
         query: torch.Tensor,
         key: torch.Tensor,
     ) -> torch.Tensor:
-        """Whether queries may look at keys: boolean, of the shape that the indices have together.
+        """Whether queries may attend to keys: boolean, of the shape to which the indices broadcast.
 
         Args:
-            random_blocks: as `random_blocks_of_queries` gives them.
-            row, head, query, key: indices, tensors of shapes that fit each other.
+            random_blocks: the result of `random_blocks_of_queries`.
+            row, head, query, key: indices, of shapes that can be broadcast.
         """
         pattern = self.pattern
         query_position, key_position = self.query_positions[row, query], self.key_positions[row, key]
@@ -167,7 +167,7 @@ class BigBirdPlan:
         return attend_mask & self.is_visible[row, key]
 
     def dense_mask(self, layer_idx: int, num_heads: int, num_keys: int) -> torch.Tensor:
-        """Boolean [B, H, Q, K]: which key each query may look at."""
+        """Boolean [B, H, Q, K]: whether each query may attend to each key."""
         device = self.query_positions.device
         rows = torch.arange(len(self.query_positions), device=device)[:, None, None, None]
         heads = torch.arange(num_heads, device=device)[:, None, None]

@@ -1,12 +1,13 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Attention of blocks of queries, each to the keys that it sees, in time and memory linear in the number of blocks.
+"""Block-sparse attention, in time and memory linear in the number of blocks: each block of queries reads a few blocks.
 
-Keys are gathered for some blocks at a time, as many as the processor's cache holds, and gathered again in the backward
-pass, so that neither all gathered keys nor all weights exist at once.
+Keys are gathered for a few blocks at a time, as many as fit into the processor's cache, and again in the backward pass,
+so that neither all gathered keys nor all weights exist at once.
 
-Dimensions: B batch, S tokens, H heads, E head width, R = B S H rows of states (and one more for what is no token),
-U units (a block of a document in a head), m units at a time, b tokens of a block, L keys of a block, C blocks it reads.
+Dimensions: B batch, S tokens, H heads, E head width, R = B S H rows of states (and one more for places without a
+token), U units (a block of a document in a head), m units at a time, b tokens of a block, L keys of a block, C blocks
+it reads.
 """
 
 from collections.abc import Iterator
@@ -21,15 +22,15 @@ from .big_bird_pattern import BigBirdPlan
 from .numerics import chunk_size
 from .selected_attention import UNREAD
 
-# Numbers in the largest temporary of a step.
+# Elements of the largest temporary tensor of a step.
 NUMBERS_AT_ONCE = 2**19
 
 
 class Step(NamedTuple):
-    """Some units.
+    """Units that are computed together.
 
     Attributes:
-        units: which.
+        units: their indices.
         queries: rows of their queries [m, b].
         keys: rows of the keys they read [m, L].
         attend_mask: boolean [m, 1 or b, L].
@@ -46,7 +47,7 @@ class BlockUnits:
     """The units of a batch and what they read.
 
     Attributes:
-        token_at: index [B, number of blocks * b] of the token at each place of a document; S where there is none.
+        token_at: index [B, number of blocks * b] of the token at each position of a document; S where there is none.
         row, head, block: of each unit [U].
         blocks: the blocks it reads [U, C]; -1 for none.
         num_tokens: of each document [B].
@@ -72,8 +73,8 @@ class BlockUnits:
         """The units of one layer.
 
         Args:
-            plan: who sees whom.
-            layer_idx: the layer.
+            plan: which tokens attend to which.
+            layer_idx: index of the layer.
             num_heads: H.
             num_places: S.
         """
@@ -103,7 +104,7 @@ class BlockUnits:
         return self.num_global + self.blocks.shape[1] * self.block_size
 
     def steps(self, num_places: int) -> Iterator[Step]:
-        """All units, some at a time, with their rows among those of S = `num_places` tokens."""
+        """All units, a few at a time, with their rows among those of S = `num_places` tokens."""
         size = max(chunk_size(NUMBERS_AT_ONCE, self.row.device) // (self.block_size * self.num_keys), 1)
         for start in range(0, len(self.row), size):
             units = slice(start, min(start + size, len(self.row)))
@@ -115,22 +116,22 @@ class BlockUnits:
             yield Step(units, self._rows(units, queries, num_places), self._rows(units, keys, num_places), attend_mask)
 
     def _positions(self, blocks: torch.Tensor) -> torch.Tensor:
-        """Places [m, C b] of the tokens of the blocks [m, C]."""
+        """Positions [m, C b] of the tokens of the blocks [m, C]."""
         places = torch.arange(self.block_size, device=blocks.device)
         return (blocks[..., None] * self.block_size + places).flatten(1)
 
     def _keys(self, units: slice) -> tuple[torch.Tensor, torch.Tensor]:
-        """Places [m, L] of the keys that units read, and whether there is a key, which is read there only."""
+        """Positions [m, L] of the keys that units read, and a boolean [m, L], True where there is a key to read."""
         in_blocks = self._positions(self.blocks[units])
         first = torch.arange(self.num_global, device=in_blocks.device).expand(len(in_blocks), -1)
         positions = torch.cat([first, in_blocks], dim=1)
         is_read = positions < self.num_tokens[self.row[units], None]
-        # The first tokens stand in a block of their own; places of blocks that are none are negative.
+        # The global tokens are read once, before the blocks. Positions in missing blocks are negative.
         is_read[:, self.num_global :] &= in_blocks >= self.num_global
         return positions.clamp_min(0), is_read
 
     def _rows(self, units: slice, positions: torch.Tensor, num_places: int) -> torch.Tensor:
-        """Rows of the tokens at some places [m, L] of the units' documents."""
+        """Rows of the tokens at these positions [m, L] of the units' documents."""
         row, head = self.row[units, None], self.head[units, None]
         index = self.token_at[row, positions]
         last = len(self.token_at) * num_places * self.num_heads
@@ -138,7 +139,7 @@ class BlockUnits:
 
 
 def token_at(plan: BigBirdPlan, num_places: int, length: int) -> torch.Tensor:
-    """Index [B, length] of the token at each place of a document; S = `num_places` where there is none."""
+    """Index [B, length] of the token at each position of a document; S = `num_places` where there is none."""
     positions = plan.key_positions[:, :num_places].masked_fill(~plan.is_visible[:, :num_places], length)
     index = torch.arange(num_places, device=positions.device).expand_as(positions)
     empty = positions.new_full((len(positions), length + 1), num_places)
@@ -157,7 +158,7 @@ def blocked_attention(
 
     Args:
         query, key, value: [B, H, S, E].
-        units: who reads what.
+        units: the units, and the blocks that they read.
         scaling: factor on query . key.
         dropout: probability on the attention weights.
     """
@@ -206,7 +207,7 @@ class _BlockedAttention(torch.autograd.Function):
         dtype = normalizers.dtype
         gradients = [query.new_zeros(len(query) + 1, query.shape[1], dtype=dtype) for _ in range(3)]
         expected = (output_gradient.to(dtype) * output.to(dtype)).sum(-1, keepdim=True)  # [R, 1]
-        # What is no token has no gradient.
+        # The additional row, for places without a token, gets no gradient.
         output_gradient, expected = (functional.pad(part, (0, 0, 0, 1)) for part in (output_gradient, expected))
         for index, step in enumerate(ctx.units.steps(ctx.num_places)):
             queries, keys = _take(query, step.queries, dtype), _take(key, step.keys, dtype)
@@ -226,7 +227,7 @@ class _BlockedAttention(torch.autograd.Function):
 
 
 def _take(states: torch.Tensor, rows: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """The rows [m, L, E] of states [R, E] or more; for what is no token, which has no effect, some other row."""
+    """The rows [m, L, E] of states [R, E] or more; where there is no token, some other row, which has no effect."""
     return states.index_select(0, rows.flatten().clamp_max(len(states) - 1)).to(dtype).view(*rows.shape, -1)
 
 
@@ -236,5 +237,5 @@ def _add(total: torch.Tensor, rows: torch.Tensor, states: torch.Tensor) -> None:
 
 
 def _logits(queries: torch.Tensor, keys: torch.Tensor, attend_mask: torch.Tensor, scaling: float) -> torch.Tensor:
-    """Logits [m, b, L], finite also where nothing may be looked at."""
+    """Logits [m, b, L], finite even where the mask excludes all keys."""
     return (queries @ keys.mT).mul_(scaling).masked_fill_(~attend_mask, UNREAD)

@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Where each token of a document stands: integers only, built once per forward.
+"""The place of each token in its document: integers only, built once per forward pass.
 
 Dimensions: B batch, S source tokens, N sentences, L tokens of a whole prefix (cached ones included), Q query tokens.
 """
@@ -22,7 +22,7 @@ def separator_positions(input_ids: torch.Tensor, separator_token_ids: Collection
 def sentence_ids_from_tokens(
     input_ids: torch.Tensor, separator_token_ids: Collection[int], attention_mask: torch.Tensor | None = None
 ) -> torch.Tensor:
-    """Sentence number of every token, [B, S]: 1, 2, ... from the start of the window, 0 on padding.
+    """Sentence id of every token, [B, S]: 1, 2, ... from the start of the window, 0 on padding.
 
     A separator belongs to the sentence it closes. With only the paragraph separator as `separator_token_ids` the
     result is the paragraph ids.
@@ -40,10 +40,10 @@ def sentence_ids_from_tokens(
 def continue_sentence_ids(
     sentence_ids: torch.Tensor, input_ids: torch.Tensor, separator_token_ids: Collection[int]
 ) -> torch.Tensor:
-    """Explicit ids [B, P] of a prefix, counted on over the tokens generated behind it: [B, L], L >= P.
+    """Sentence ids [B, L] of all tokens, which continue the given ids [B, P] of a prefix over the tokens after it.
 
     Args:
-        sentence_ids: numbers of the first P tokens, as the caller gave them.
+        sentence_ids: ids of the first P tokens, as the caller gave them.
         input_ids: ids of all L tokens.
         separator_token_ids: the ids that close a sentence.
     """
@@ -54,11 +54,11 @@ def continue_sentence_ids(
 
 @dataclass(frozen=True)
 class DocumentStructure:
-    """Place of every token in its window; all fields are integer tensors [B, S], 0 in the first two is padding.
+    """Place of every token in its window; all fields are integer tensors [B, S], and 0 in the first two is padding.
 
     Attributes:
         sentence_ids: 1, 2, ... from the start of the window.
-        paragraph_ids: the same one level up.
+        paragraph_ids: the same for paragraphs.
         token_positions: 0, 1, ... from the first token of the window; padding is not counted.
         positions_in_sentence: the same from the first token of each sentence.
     """
@@ -78,7 +78,7 @@ class DocumentStructure:
 
     @classmethod
     def unstructured(cls, attention_mask: torch.Tensor) -> "DocumentStructure":
-        """Structure of one single sentence, from its mask [B, S]."""
+        """Structure of rows of one sentence each, from their mask [B, S]."""
         is_token = attention_mask.long()
         return cls.from_ids(is_token, is_token)
 
@@ -89,17 +89,17 @@ class DocumentStructure:
         return DocumentStructure(*(part.index_select(1, indices) for part in parts))
 
     def with_sentence_ids(self, sentence_ids: torch.Tensor) -> "DocumentStructure":
-        """The same places under other sentence ids [B, S]."""
+        """The same positions with other sentence ids [B, S]."""
         return replace(self, sentence_ids=sentence_ids)
 
 
 @dataclass(frozen=True)
 class Sentences:
-    """The sentences of a batch of documents whose encodings are read.
+    """The sentences of a batch of documents, for attention that reads their encodings.
 
     Attributes:
-        sentence_ids: number of the sentence of every token [B, S], from 1; 0 is padding.
-        num_sentences: N, at least the largest number.
+        sentence_ids: sentence id of every token [B, S], from 1; 0 is padding.
+        num_sentences: N, at least the largest id.
         mask: boolean [B, N], True on sentences that have tokens.
     """
 
@@ -109,14 +109,13 @@ class Sentences:
 
     @classmethod
     def from_ids(cls, sentence_ids: torch.Tensor) -> "Sentences":
-        """The sentences numbered in `sentence_ids` [B, S].
+        """The sentences with the ids in `sentence_ids` [B, S].
 
         Raises:
-            ValueError: a number is larger than the number of tokens, so that sentences without tokens would outnumber
-                the others.
+            ValueError: an id is larger than the number of tokens, so there are more sentences without tokens than with.
         """
         num_tokens = sentence_ids.shape[1]
-        # Compiled code may not depend on what the numbers are: there, every token may be a sentence of its own.
+        # Compiled code cannot depend on the values of the ids, so it allows for as many sentences as tokens.
         num_sentences = num_tokens if torch.compiler.is_compiling() else max(int(sentence_ids.max()), 1)
         if num_sentences > num_tokens:
             raise ValueError(
@@ -128,19 +127,19 @@ class Sentences:
 
 @dataclass(frozen=True)
 class CompletedSentences:
-    """The sentences of a growing text that are complete: the next one has begun behind them.
+    """The complete sentences of a growing text: those after which another sentence has begun.
 
-    What is known of a complete sentence is kept with the first token behind it, so that it is there exactly as long as
-    that token is, whatever a decoder does with the tokens in its cache.
+    The encoding of a complete sentence is cached with the first token after it, so that both stay in the cache equally
+    long, whatever a decoder does with the tokens in its cache.
 
     Attributes:
-        behind: index of the first token behind each sentence [B, N]; 0 where the sentence is not complete.
+        behind: index of the first token after each sentence [B, N]; 0 where the sentence is not complete.
         mask: boolean [B, N], True on complete sentences.
-        first: index of the earliest token of a sentence that the newest tokens complete; L if they complete none.
-        sentence_ids: ids of the sentences of the tokens from `first` on [B, L - first], the earliest one 1.
-        num_sentences: at least the largest of these numbers.
-        completed: for each of the newest tokens [B, Q] the number, among these, of the sentence that ends before it; 0
-            where none does.
+        first: index of the first token of the first sentence that the newest tokens complete; L if they complete none.
+        sentence_ids: sentence ids of the tokens from `first` on [B, L - first], renumbered so that the lowest is 1; 0
+            where the newest tokens do not complete the sentence.
+        num_sentences: at least the largest of these ids.
+        completed: for each of the newest tokens [B, Q], which of these sentences ends before it; 0 if none does.
     """
 
     behind: torch.Tensor
@@ -152,15 +151,15 @@ class CompletedSentences:
 
     @classmethod
     def from_ids(cls, sentence_ids: torch.Tensor, num_newest: int) -> "CompletedSentences":
-        """The complete sentences of a text whose ids [B, L] never fall, but for padding; its last Q tokens are new.
+        """The complete sentences of a text whose last Q tokens are new.
 
         Args:
-            sentence_ids: number of the sentence of each token [B, L], from 1; 0 is padding.
+            sentence_ids: sentence id of each token [B, L], from 1, ascending except for padding, which is 0.
             num_newest: Q.
         """
         num_tokens = sentence_ids.shape[1]
         ended = torch.nn.functional.pad(sentence_ids[:, :-1], (1, 0))
-        ended = ended * (ended != sentence_ids)  # [B, L], number of the sentence that ends before a token
+        ended = ended * (ended != sentence_ids)  # [B, L], id of the sentence that ends before a token
         num_sentences = max(int(ended.max()), 1)
         indices = torch.arange(num_tokens, device=sentence_ids.device).expand_as(ended)
         behind = sentence_ids.new_zeros(len(ended), num_sentences + 1).scatter_reduce(1, ended, indices, "amax")[:, 1:]

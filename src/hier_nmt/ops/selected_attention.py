@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Attention to the tokens of selected sentences: the dense reference, the form of linear cost, the choice of a form.
+"""Attention to the tokens of selected sentences: a dense reference, a form of linear cost, and the choice between them.
 
 Dimensions: B batch, H heads, Q queries, K keys, E head width, t selected sentences, N sentences, C sentences read per
 query (the own one included), W tokens of the longest of them, M blocks of L queries.
@@ -16,14 +16,14 @@ from .backends import Backend, backend_for, triton_attention
 from .numerics import full_precision, outside_autocast
 from .sentence_spans import SentenceSpans
 
-# "auto" attends to fewer keys with the dense form. With sentences of 25 tokens on a CPU core, grouping pays from 400 to
-# 600 keys with the package's backend, and from 500 (forward) to 800 keys (with the backward pass) without any.
+# With fewer keys, "auto" takes the dense form. With sentences of 25 tokens on one CPU core, the grouped form is faster
+# from 400 to 600 keys on with the package's backend; without a backend from 500 (forward) or 800 (with backward) on.
 MIN_GROUPED_KEYS = 448
-# L: queries of a block that read the same sentence.
+# L: number of queries of a block, which read the same sentence.
 BLOCK_QUERIES = 32
-# So few queries, as in a decoding step, gather their own keys, if those are not too many in all.
+# Up to this many queries, as in a decoding step, gather their own keys, if these are not too many in total.
 MAX_GATHERING_QUERIES, MAX_GATHERED_KEYS = 8, 2**15
-# Added to the logits of what is not read. Finite, because the sum of products with zeros must be finite too.
+# Added to the logits of tokens that are not read. Finite, because it is also multiplied by zeros.
 UNREAD = -1e30
 
 
@@ -45,35 +45,34 @@ def attend_selected_sentences(
 ) -> torch.Tensor:
     """Attention output [B, H, Q, E] over the tokens of each query's selected sentences (Trankova et al. 2024, eq. 7).
 
-    Exactly the softmax over those tokens of query . key * scaling + score of the token's sentence, applied to the
-    values. A query with nothing to read gets zeros, and finite gradients.
+    The weights are the softmax, over those tokens, of query . key * scaling + score of the token's sentence. A query
+    that reads nothing gets zeros, and finite gradients.
 
     Args:
         query: [B, H, Q, E].
         key, value: [B, H, K, E].
-        key_sentence_ids: sentence id of each key [B, K], from 1; 0 is padding, which nobody reads. Where the
-            dense form is compiled or runs on a device, none may exceed K; a device fails then.
-        sentence_indices: the selected sentences [B, H, Q, t], from 0, no one twice.
-        sentence_scores: their scores [B, H, Q, t]; minus infinity marks a place that is not filled.
-        own_sentence_ids: ids [B, Q] of a sentence that each query reads too, with an added score of 0 (unless it is
-            selected, then with its score).
-        query_positions: index [Q] of each query among the keys; no key behind it is read (causal attention).
+        key_sentence_ids: sentence id of each key [B, K], from 1; 0 is padding, which no query reads. If the dense form
+            is compiled or runs on a device, no id may exceed K; on a device a larger one is an error.
+        sentence_indices: the selected sentences [B, H, Q, t], from 0, without repetition.
+        sentence_scores: their scores [B, H, Q, t]; minus infinity marks an empty place.
+        own_sentence_ids: id [B, Q] of a sentence that each query also reads, with an added score of 0 (if it is
+            selected anyway, with its score).
+        query_positions: index [Q] of each query among the keys; later keys are not read (causal attention).
         scaling: factor on query . key; default 1 / sqrt(E).
         dropout: probability on the attention weights.
-        kernel: `reference` (dense, holds Q x K), `grouped` (linear in the number of selected tokens), `triton` (the
-            same on a GPU, experimental) or `auto`: the dense form for short documents, where it is faster, else
-            `grouped`. Code compiled by `torch.compile` takes the dense form whatever the kernel.
+        kernel: `reference` (dense, with Q x K weights), `grouped` (linear in the number of selected tokens), `triton`
+            (the same on a GPU, experimental) or `auto`: the dense form for short documents, where it is faster, else
+            `grouped`. Under `torch.compile` it is always the dense form.
         spans: of `key_sentence_ids`, if the caller has them.
 
     Raises:
-        ValueError: the kernel is unknown, or the query is on the processor and the kernel `triton`, or shapes differ
-            that must be equal.
-        ImportError: the kernel is `triton`, which is not installed.
+        ValueError: the kernel is unknown or is `triton` on a CPU, or shapes differ that must be equal.
+        ImportError: the kernel is `triton`, and Triton is not installed.
     """
     if sentence_indices.shape != sentence_scores.shape or key_sentence_ids.shape != (len(key), key.shape[2]):
         raise ValueError(
             f"sentence_indices {tuple(sentence_indices.shape)} and sentence_scores {tuple(sentence_scores.shape)} must "
-            f"have one shape, and key_sentence_ids {tuple(key_sentence_ids.shape)} that of keys, "
+            f"have the same shape, and key_sentence_ids {tuple(key_sentence_ids.shape)} that of the keys, "
             f"{(len(key), key.shape[2])}."
         )
     scaling = query.shape[-1] ** -0.5 if scaling is None else scaling
@@ -99,14 +98,14 @@ def attend_selected_sentences(
 
 
 def is_grouped(kernel: str, num_keys: int, backend: Backend | None = None) -> bool:
-    """Whether `attend_selected_sentences` touches only what is read, with this kernel, K keys and backend.
+    """Whether `attend_selected_sentences` takes the form of linear cost, for this kernel, K keys and this backend.
 
     Raises:
         ValueError: the kernel is unknown.
     """
     if kernel not in ATTENTION_KERNELS:
         raise ValueError(f"kernel={kernel!r} is unknown; choose one of {', '.join(ATTENTION_KERNELS)}.")
-    # What is read depends on what is selected, which a compiled graph cannot.
+    # The work depends on the selected sentences, but a compiled graph cannot.
     if torch.compiler.is_compiling() or kernel == "reference":
         return False
     fewest = MIN_GROUPED_KEYS if backend is None or backend.min_keys is None else backend.min_keys
@@ -114,7 +113,7 @@ def is_grouped(kernel: str, num_keys: int, backend: Backend | None = None) -> bo
 
 
 def gathers_few(query: torch.Tensor, spans: SentenceSpans, sentence_ids: torch.Tensor) -> bool:
-    """Whether the queries are so few that each gathers what it reads faster than any backend groups them."""
+    """Whether the queries are so few that gathering the keys of each is faster than grouping the queries."""
     if query.shape[2] > MAX_GATHERING_QUERIES:
         return False
     return len(query) * query.shape[2] * sentence_ids.shape[-1] * spans.longest <= MAX_GATHERED_KEYS
@@ -123,7 +122,7 @@ def gathers_few(query: torch.Tensor, spans: SentenceSpans, sentence_ids: torch.T
 def read_sentences(
     sentence_indices: torch.Tensor, sentence_scores: torch.Tensor, own_sentence_ids: torch.Tensor | None
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Ids [B, H, Q, C] of the sentences that are read, 0 for none, and their added scores [B, H, Q, C].
+    """Ids [B, H, Q, C] of the sentences that each query reads, 0 for none, and their added scores [B, H, Q, C].
 
     Args:
         sentence_indices, sentence_scores, own_sentence_ids: as in `attend_selected_sentences`.
@@ -151,14 +150,14 @@ def attend_sentences(
 ) -> torch.Tensor:
     """Output [B, H, Q, E] of queries that read the sentences with these ids, in time and memory linear in B H Q C W.
 
-    The score is the same for all tokens of a sentence, so attention over several sentences is a merge of attentions
-    inside each of them, which are computed in blocks of queries that read the same sentence.
+    All tokens of a sentence have the same added score. Attention over several sentences is therefore a weighted sum of
+    the attentions inside each of them, which are computed in blocks of queries that read the same sentence.
 
     Args:
         query: [B, H, Q, E].
         key, value: [B, H, K, E].
         scores: added to the logits of each sentence's tokens [B, H, Q, C].
-        sentence_ids: [B, H, Q, C]; 0, or a sentence without keys, is none.
+        sentence_ids: [B, H, Q, C]; 0 is none, and sentences without keys are not read.
         spans: of the keys.
         query_positions, scaling, dropout: as in `attend_selected_sentences`.
     """
@@ -175,7 +174,7 @@ def attend_sentences(
         is_read = is_read & (indices[:, None] <= query_positions[blocks.query][..., None])
     logits = full_precision(queries @ keys.transpose(1, 2) * scaling).masked_fill(~is_read, UNREAD)  # [M, L, W]
     weights = functional.dropout(logits.softmax(-1).to(value.dtype), p=dropout)
-    # For each pair of a query and a sentence: what the query read there, and the logarithm of its weight.
+    # For each pair of a query and a sentence: the output there, and the logarithm of its weight.
     read = (weights @ values).flatten(0, 1)[blocks.slot]  # [B, H, Q, C, E]
     normaliser = logits.logsumexp(-1).flatten()[blocks.slot] + scores
     reads_nothing = ~is_read.expand(logits.shape).any(-1).flatten()[blocks.slot]
@@ -189,8 +188,8 @@ class QueryBlocks(NamedTuple):
 
     Attributes:
         document, head, sentence_id: of each block [M].
-        query: its queries [M, L]; places that are left over hold the first.
-        slot: place of each pair of a query and a sentence [B, H, Q, C], `block * L + index`.
+        query: its queries [M, L]; unused places hold query 0.
+        slot: where each pair of a query and a sentence is in the blocks [B, H, Q, C], `block * L + index`.
     """
 
     document: torch.Tensor
@@ -233,7 +232,7 @@ def attend_gathered(
     scaling: float,
     dropout: float = 0.0,
 ) -> torch.Tensor:
-    """The output of `attend_sentences`, whose arguments these are, for a few queries: each gathers what it reads."""
+    """The same as `attend_sentences`, for a few queries: the keys and values of each query are gathered."""
     indices, is_read = spans.tokens_of(sentence_ids.flatten(1))
     indices, is_read = (found.view(*sentence_ids.shape, -1) for found in (indices, is_read))  # [B, H, Q, C, W]
     if query_positions is not None:
@@ -245,7 +244,7 @@ def attend_gathered(
     logits = logits + scores[..., None].expand(indices.shape).flatten(3)
     is_read = is_read.flatten(3)
     reads_nothing = ~is_read.any(-1, keepdim=True)
-    # Where nothing is read all is, for finite weights, and the output is zero in the end.
+    # A query that reads nothing is not masked, so that its weights are finite; its output is set to zero below.
     weights = logits.masked_fill(~is_read & ~reads_nothing, -torch.inf).softmax(-1).to(value.dtype)
     output = (functional.dropout(weights, p=dropout)[..., None, :] @ values)[..., 0, :]
     return output.masked_fill(reads_nothing, 0.0)
@@ -268,11 +267,11 @@ def attend_selected_sentences_reference(
 ) -> tuple[torch.Tensor, torch.Tensor | None]:
     """Output [B, H, Q, E] and weights [B, H, Q, K] of `attend_selected_sentences`, over all keys under a mask."""
     sentence_scores = full_precision(sentence_scores)
-    # Compiled code may not look how many there are, and a device is not waited for.
+    # Compiled code cannot depend on the largest id, and reading it from a device would wait for the device.
     is_bounded = torch.compiler.is_compiling() or key.device.type != "cpu"
     num_columns = 1 + (key.shape[2] if is_bounded else int(key_sentence_ids.max()))
     biases = biases_by_sentence(sentence_indices, sentence_scores, num_columns, own_sentence_ids)
-    # As a product with a matrix of ones and zeros, which is exact, the added score has a fast backward.
+    # A product with a matrix of ones and zeros is exact, and its backward pass is fast.
     membership = functional.one_hot(key_sentence_ids.long(), num_columns).to(biases.dtype)  # [B, K, 1 + N]
     of_head = membership.transpose(1, 2)[:, None].expand(-1, query.shape[1], -1, -1).flatten(0, 1)
     logits = torch.bmm(biases.flatten(0, 1), of_head)  # [B H, Q, K], in float32 at least
@@ -284,11 +283,11 @@ def attend_selected_sentences_reference(
         is_future = torch.arange(key.shape[2], device=key.device) > query_positions[:, None]
         logits += logits.new_zeros(is_future.shape).masked_fill_(is_future, UNREAD)
     logits = logits.view(*query.shape[:3], -1)
-    # Beside anything that is read, what is not has a weight of exactly zero.
+    # If a query reads any token, the weights of the others are exactly zero.
     reads_nothing = logits.detach().amax(-1, keepdim=True) < UNREAD / 2
     weights = logits.softmax(-1).to(query.dtype)
     if with_weights:
-        # The output is made of the very weights that are given back, so that those have a gradient.
+        # The output is computed from the returned weights, so that these have a gradient.
         weights = weights.masked_fill(reads_nothing, 0.0)
         return functional.dropout(weights, p=dropout) @ value, weights
     return (functional.dropout(weights, p=dropout) @ value).masked_fill_(reads_nothing, 0.0), None
@@ -300,11 +299,11 @@ def biases_by_sentence(
     num_columns: int,
     own_sentence_ids: torch.Tensor | None,
 ) -> torch.Tensor:
-    """What is added to the logits of each sentence's tokens [B, H, Q, 1 + N], by id; 0 is no sentence.
+    """The score that is added to the logits of each sentence's tokens [B, H, Q, 1 + N], by id; 0 is no sentence.
 
     Args:
         sentence_indices, sentence_scores, own_sentence_ids: as in `attend_selected_sentences`.
-        num_columns: 1 + N; sentences beyond have no keys.
+        num_columns: 1 + N; sentences with larger ids have no keys.
     """
     biases = sentence_scores.new_full((*sentence_scores.shape[:-1], num_columns), UNREAD)
     if own_sentence_ids is not None:

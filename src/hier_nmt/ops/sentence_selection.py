@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The choice of the t sentences that matter to each token and head.
+"""Selecting the t most relevant sentences for each token and head.
 
 Dimensions: B batch, N sentences, t sentences kept, H heads, Q queries, E head width, C sentences scored per query.
 """
@@ -11,14 +11,14 @@ from torch.nn import functional
 from .backends import backend_for
 from .numerics import chunk_size, full_precision, outside_autocast
 
-# Scores, and elements of keys that are gathered, that are held at a time.
+# Maximum number of scores, or of elements of gathered keys, in memory at a time.
 SCORES_AT_ONCE = 2**22
 
 
 def keep_top_t(scores: torch.Tensor, t: int) -> torch.Tensor:
     """The scores [..., N] with all but the t highest of a row set to minus infinity (Trankova et al. 2024, eq. 4).
 
-    Of equal scores the first wins, so that exactly t are kept, or all where there are fewer.
+    Of equal scores the first wins, so that exactly t are kept, or all if there are fewer.
 
     Args:
         scores: [..., N].
@@ -34,20 +34,20 @@ def keep_top_t(scores: torch.Tensor, t: int) -> torch.Tensor:
 
 
 def check_num_selected(t: int) -> None:
-    """Raises ValueError if t sentences, below 1, are to be selected."""
+    """Raises ValueError if t, the number of sentences to select, is below 1."""
     if t < 1:
         raise ValueError(f"t={t} sentences cannot be selected; it must be at least 1.")
 
 
 def select_top_sentences(scores: torch.Tensor, t: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """The t highest scores of each row, best first: their indices [..., t] and themselves [..., t].
+    """Indices [..., t] and values [..., t] of the t highest scores of each row, best first.
 
-    Of equal scores the first wins. Places that no score fills, because fewer than t are above minus infinity, have
-    index 0 and a score of minus infinity. Gradients reach the scores that were selected.
+    Of equal scores the first wins. If fewer than t scores are above minus infinity, the remaining places have index 0
+    and a score of minus infinity. The selected scores get gradients.
 
     Args:
         scores: [..., N].
-        t: number of places, at least 1.
+        t: number of scores, at least 1.
 
     Raises:
         ValueError: t is below 1.
@@ -71,19 +71,19 @@ def select_top_sentences(scores: torch.Tensor, t: int) -> tuple[torch.Tensor, to
 def relevance_of_selected(
     query: torch.Tensor, key: torch.Tensor, indices: torch.Tensor, known: torch.Tensor | None = None
 ) -> torch.Tensor:
-    """Relevance query . key / sqrt(E) of the keys that `indices` names, [B, H, Q, C].
+    """Relevance query . key / sqrt(E) [B, H, Q, C] of the keys with these indices.
 
     Args:
         query: [B, H, Q, E].
         key: [B, H, N, E].
         indices: [B, H, Q, C], from 0.
-        known: the same scores without gradients, which a backend need not compute again.
+        known: the same scores without gradients, if the caller has them; a backend need not compute them again.
     """
     heads = torch.arange(len(key) * key.shape[1], device=key.device).view(len(key), -1, 1, 1)
     rows, keys = indices + heads * key.shape[2], full_precision(key).flatten(0, 2)
     query = full_precision(query)
     size = max(chunk_size(SCORES_AT_ONCE, query.device) // max(rows[:, :, :1].numel() * key.shape[-1], 1), 1)
-    # Not as products of matrices: equal keys may get scores there that differ in the last digit.
+    # Not by matrix multiplication, in which equal keys may get scores that differ in the last digit.
     parts = zip(rows.split(size, dim=2), query.split(size, dim=2), strict=True)
     products = [(functional.embedding(few, keys) * some[..., None, :]).sum(-1) for few, some in parts]
     return torch.cat(products, dim=2) * query.shape[-1] ** -0.5
@@ -97,7 +97,7 @@ def search_all(
     own_sentence_ids: torch.Tensor | None,
     num_choosable: torch.Tensor | None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Indices and scores [B, H, Q, t] of `select_by_relevance`, whose arguments these are, some queries at a time."""
+    """Indices and scores [B, H, Q, t] of `select_by_relevance`, with the same arguments; a few queries at a time."""
     size = max(chunk_size(SCORES_AT_ONCE, query.device) // max(key.shape[:3].numel(), 1), 1)
     key = full_precision(key).transpose(2, 3)
     sentences = torch.arange(key.shape[3], device=key.device)
@@ -114,17 +114,17 @@ def search_all(
             ranked = products.masked_fill(is_own & may_choose, torch.inf)
         found.append(_best(products, ranked, t))
     indices, products = (torch.cat(parts, dim=2) for parts in zip(*found, strict=True))
-    # Keys that are scaled before would make products that are equal differ by a rounding.
+    # Scaled after the comparison: scaling the keys could make equal products differ by a rounding error.
     return indices, products * query.shape[-1] ** -0.5
 
 
 def _best(products: torch.Tensor, ranked: torch.Tensor, t: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Indices and products [B, H, Q, t] of the highest in `ranked` [B, H, Q, N]: NaN first, of equal ones the first."""
+    """Indices and products [B, H, Q, t] of the highest in `ranked` [B, H, Q, N]: NaN first; of equals, the first."""
     if ranked.shape[-1] < t:
         products, ranked = (
             functional.pad(some, (0, t - some.shape[-1]), value=-torch.inf) for some in (products, ranked)
         )
-    # A zero is added because no zero may be negative.
+    # Adding zero turns negative zeros into positive ones.
     order = ranked.add(0.0).nan_to_num(torch.inf, torch.inf, -torch.inf).argsort(dim=-1, descending=True, stable=True)
     indices = order[..., :t]
     best = products.gather(-1, indices)
@@ -143,20 +143,19 @@ def select_by_relevance(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """The t most relevant sentences of each query, in any order, and their relevance (Trankova et al. 2024, eq. 3-4).
 
-    Relevance is query . key / sqrt(E), in float32 at least. All scores of a query exist only while it chooses, and the
-    backward pass goes through the t kept ones alone. Of equal scores the first sentence wins.
+    Relevance is query . key / sqrt(E), in float32 at least. Only the t selected scores are kept and get gradients; the
+    others exist only during the selection. Of equal scores the first sentence wins.
 
     Args:
         sentence_query: [B, H, Q, E].
         sentence_key: [B, H, N, E].
-        sentence_mask: boolean [B, N], True on sentences that may be chosen.
+        sentence_mask: boolean [B, N], True on sentences that may be selected.
         t: number of sentences.
-        own_sentence_ids: ids [B, Q] from 1 of sentences that are always among the t.
-        num_choosable: only the first so many sentences [B, Q] may be chosen (causal attention).
+        own_sentence_ids: id [B, Q], from 1, of a sentence that each query always selects.
+        num_choosable: how many of the first sentences [B, Q] may be selected (causal attention).
 
     Returns:
-        Indices [B, H, Q, t] from 0, and scores [B, H, Q, t]; places without a sentence have index 0 and a score of
-        minus infinity.
+        Indices [B, H, Q, t] from 0, and scores [B, H, Q, t]; empty places have index 0 and a score of minus infinity.
 
     Raises:
         ValueError: t is below 1.
@@ -168,7 +167,7 @@ def select_by_relevance(
         indices, scores = search(sentence_query, sentence_key, sentence_mask, t, own_sentence_ids, num_choosable)
     if not (torch.is_grad_enabled() and (sentence_query.requires_grad or sentence_key.requires_grad)):
         return indices, scores
-    is_filled = scores != -torch.inf  # true of NaN, which is not to be hidden
+    is_filled = scores != -torch.inf  # True for NaN, which should stay visible
     relevance = relevance_of_selected if backend is None else backend.relevance
     scores = relevance(sentence_query, sentence_key, indices, scores.masked_fill(~is_filled, 0.0))
     return indices, scores.masked_fill(~is_filled, -torch.inf)

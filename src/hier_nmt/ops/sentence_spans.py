@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Where the tokens of each sentence are among the keys of a batch.
+"""The positions of each sentence's tokens among the keys of a batch.
 
 Dimensions: B batch, K keys, L sentences looked up, M blocks, W tokens of the longest sentence.
 """
@@ -12,7 +12,7 @@ import torch
 
 
 class SentenceSpans:
-    """The keys of a batch in the order of their sentences, found when they are first asked for.
+    """The keys of a batch sorted by sentence; everything is computed on first use and kept.
 
     Args:
         key_sentence_ids: sentence id of each key [B, K], from 1; 0 is padding.
@@ -23,14 +23,14 @@ class SentenceSpans:
         self._derived: dict[str, Any] = {}
 
     def derived(self, name: str, derive: Callable[[torch.Tensor], Any]) -> Any:
-        """What `derive` makes of the ids [B, K], made once."""
+        """The result of `derive` for the ids [B, K], computed once."""
         if name not in self._derived:
             self._derived[name] = derive(self.key_sentence_ids)
         return self._derived[name]
 
     @property
     def longest(self) -> int:
-        """Tokens of the longest sentence; 0 if there is none."""
+        """Number of tokens of the longest sentence; 0 if there is none."""
         return self.derived("longest", _longest)
 
     @property
@@ -44,30 +44,30 @@ class SentenceSpans:
         return self.derived("sorted", _sorted)[1]
 
     def tokens_of(self, sentence_ids: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Indices [B, L, W] among the keys of the tokens of the sentences [B, L], and which of them are tokens.
+        """Indices [B, L, W] of the tokens of the sentences [B, L] among the keys, and which places hold a token.
 
-        A sentence 0, or one that has no keys, has no tokens.
+        Sentence 0 and sentences without keys have no tokens.
         """
         start, length = self._bounds(sentence_ids)
         index, is_token = self._offsets(start, length)  # [B, L, W]
         return self.order.gather(1, index.flatten(1)).view(index.shape), is_token
 
     def tokens_of_blocks(self, document: torch.Tensor, sentence_id: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Indices [M, W] of the tokens of one sentence of one document each [M], and which of them are tokens."""
+        """Indices [M, W] of the tokens of M sentences, given by document and id, and which places hold a token."""
         ids = torch.arange(int(sentence_id.max()) + 1, device=sentence_id.device)
         start, length = self._bounds(ids.expand(len(self.order), -1).contiguous())
         index, is_token = self._offsets(start[document, sentence_id], length[document, sentence_id])
         return self.order[document[:, None], index], is_token
 
     def _bounds(self, sentence_ids: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Where the sentences [B, L] begin in `sorted_ids`, and their numbers of tokens [B, L]."""
+        """The start of each sentence [B, L] in `sorted_ids`, and its number of tokens [B, L]."""
         start = torch.searchsorted(self.sorted_ids, sentence_ids)
         length = torch.searchsorted(self.sorted_ids, sentence_ids, right=True) - start
         return start, length.masked_fill(sentence_ids == 0, 0)
 
     def _offsets(self, start: torch.Tensor, length: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Indices [..., W] in `order` from each start [...] on, and which of them are within the length [...]."""
-        # A device is not waited for.
+        # Computing a maximum on a device would wait for the device.
         longest = int(length.max()) if length.device.type == "cpu" else self.longest
         offset = torch.arange(max(longest, 1), device=length.device)
         return (start[..., None] + offset).clamp_max(self.order.shape[1] - 1), offset < length[..., None]

@@ -23,13 +23,13 @@ def build_sentence_tree(
 ) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
     """The levels [B, N_l, D] of the tree and their masks [B, N_l], leaves first, root last (Trankova 2024, 3.3.1).
 
-    Neighbours (1, 2), (3, 4), ... become one node; a node without a partner is copied up. In a batch every document has
-    the tree that it has alone, below a chain of copies of its root.
+    Each pair of neighbours (1, 2), (3, 4), ... gets a parent; a node without a partner is copied to the next level. In
+    a batch every document has the same tree as alone; above its root there are copies of the root.
 
     Args:
         sentence_states: sentence encodings [B, N, D], N at least 1.
         sentence_mask: boolean [B, N], True on sentences.
-        merge: encodings [B, M, D] of pairs from the encodings of their left and right members, both [B, M, D].
+        merge: computes the encodings [B, M, D] of parents from those of their left and right children, both [B, M, D].
     """
     levels, masks = [sentence_states], [sentence_mask]
     while levels[-1].shape[1] > 1:
@@ -39,7 +39,7 @@ def build_sentence_tree(
         left, right = states[:, 0::2], states[:, 1::2]
         has_left, has_right = mask[:, 0::2], mask[:, 1::2]
         only_one = torch.where(has_left[..., None], left, right)
-        # Merging what is no sentence could divide by zero, and its gradient would not be a number.
+        # Merging padding could divide by zero, which would make the gradients NaN.
         merged = merge(
             *(side.masked_fill(~has[..., None], 1.0) for side, has in ((left, has_left), (right, has_right)))
         )
@@ -49,9 +49,9 @@ def build_sentence_tree(
 
 
 def path_summed_keys(node_keys: Sequence[torch.Tensor], node_masks: Sequence[torch.Tensor]) -> list[torch.Tensor]:
-    """For each level the sums [B, H, N_l, E] of the keys on the path from the document's root to the node.
+    """For each node the sum [B, H, N_l, E] of the keys on its path from the document's root, by level.
 
-    Relevance is linear in the keys, so the product with such a sum is the cumulative relevance of the node.
+    Relevance is linear in the keys, so the product of a query with such a sum is the node's cumulative relevance.
     """
     num_leaves = node_masks[0].shape[1]
     leaves = torch.arange(1, num_leaves + 1, device=node_masks[0].device)
@@ -59,7 +59,7 @@ def path_summed_keys(node_keys: Sequence[torch.Tensor], node_masks: Sequence[tor
     summed: list[torch.Tensor] = []
     for level in reversed(range(len(node_keys))):
         keys = node_keys[level]
-        # The root of a document is the lowest node above its last leaf that has nothing beside it.
+        # The root of a document is the lowest node that is above all its leaves.
         is_above_root = (last_leaf >> (level - 1) == 0) if level > 0 else torch.zeros_like(last_leaf, dtype=torch.bool)
         keys = keys.masked_fill(is_above_root[:, None, None, None], 0.0)
         if summed:
@@ -81,21 +81,21 @@ def traverse_tree(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """The t sentences that a walk from the root finds, and their cumulative scores (Trankova et al. 2024, 3.3.2).
 
-    c(root) = r(root), c(child) = c(parent) + r(child) with r = query . key / sqrt(E); on each level the t best
-    children of kept nodes are kept, of equal ones the first. Each query costs O(t log N) scores.
+    c(root) = r(root), c(child) = c(parent) + r(child) with r = query . key / sqrt(E). On each level the t best children
+    of the kept nodes are kept; of equal ones the first. Each query computes O(t log N) scores.
 
     Args:
         query: [B, H, Q, E].
         node_keys: keys [B, H, N_l, E] of each level, leaves first.
         node_masks: boolean [B, N_l], True on nodes.
         t: number of nodes kept on each level.
-        selection: which score decides on a level, `cumulative` or the `node`'s own relevance.
-        own_sentence_ids: ids [B, Q] from 1 of sentences that are always kept (with all nodes above them).
+        selection: the score by which nodes are kept: `cumulative`, or `node`, the node's own relevance.
+        own_sentence_ids: id [B, Q], from 1, of a sentence that each query always keeps (with all nodes above it).
         summed_keys: `path_summed_keys(node_keys, node_masks)`, in float32 at least, if the caller has it.
 
     Returns:
-        Indices [B, H, Q, t] from 0 in ascending order, and scores [B, H, Q, t], in float32 at least; unfilled places
-        stand behind the others with index 0 and a score of minus infinity.
+        Indices [B, H, Q, t] from 0 in ascending order, and scores [B, H, Q, t], in float32 at least. Empty places come
+        last, with index 0 and a score of minus infinity.
 
     Raises:
         ValueError: `selection` is unknown, or t below 1.
@@ -125,8 +125,8 @@ def search_tree(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Leaves [B, H, Q, t] that the walk keeps, ascending, and which of the places are filled [B, H, Q, t].
 
-    Args as in `traverse_tree`; `keys` are those whose product with the query decides, and an own sentence that the
-    document does not have is 0.
+    Args as in `traverse_tree`, except that `keys` are those whose products with the query decide, and that the id of an
+    own sentence that the document does not have is 0.
     """
     level = start_level(masks, t)
     num_nodes = masks[level].shape[1]
@@ -140,12 +140,12 @@ def search_tree(
         exists = is_kept.repeat_interleave(2, dim=-1) & (candidates < masks[level].shape[1])
         candidates = candidates.clamp_max(masks[level].shape[1] - 1)
         exists = exists & look_up(masks[level], candidates)
-        # A zero is added because no zero may be negative, and NaN wins.
+        # Adding zero turns negative zeros into positive ones; NaN ranks first.
         scores = (relevance_of_selected(query, keys[level], candidates) + 0.0).nan_to_num(
             torch.inf, torch.inf, -torch.inf
         )
         if own_sentence_ids is not None:
-            # Without an own sentence this is the path of leaf -1, on which no node is.
+            # Without an own sentence this is the path of leaf -1, which has no nodes.
             is_own_path = candidates == ((own_sentence_ids - 1) >> level)[:, None, :, None]
             scores = scores.masked_fill(is_own_path, torch.inf)
         scores = scores.masked_fill(~exists, -torch.inf)
@@ -155,19 +155,19 @@ def search_tree(
 
 
 def existing(sentence_ids: torch.Tensor, sentence_mask: torch.Tensor) -> torch.Tensor:
-    """The ids [B, Q], from 1, with those set to 0 that no sentence of the mask [B, N] has."""
+    """The ids [B, Q], from 1; 0 where the mask [B, N] has no such sentence."""
     num_sentences = sentence_mask.shape[1]
     exists = functional.pad(sentence_mask, (1, 0)).gather(1, sentence_ids.clamp_max(num_sentences))
     return sentence_ids.masked_fill(~exists | (sentence_ids > num_sentences), 0)
 
 
 def start_level(masks: Sequence[torch.Tensor], t: int) -> int:
-    """The lowest level of which all nodes can be kept."""
+    """The lowest level whose nodes can all be kept; the root's if there is none."""
     return next(level for level, mask in enumerate(masks) if mask.shape[1] <= t or mask.shape[1] == 1)
 
 
 def in_order(nodes: torch.Tensor, is_kept: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """The nodes [..., t] in ascending order, those that are not kept (now 0) behind the others, and which are kept."""
+    """The kept nodes [..., t] in ascending order, then zeros, and which places hold a kept node."""
     nothing = torch.iinfo(nodes.dtype).max
     nodes = nodes.masked_fill(~is_kept, nothing).sort(-1).values
     is_kept = nodes < nothing
@@ -175,5 +175,5 @@ def in_order(nodes: torch.Tensor, is_kept: torch.Tensor) -> tuple[torch.Tensor, 
 
 
 def look_up(mask: torch.Tensor, nodes: torch.Tensor) -> torch.Tensor:
-    """Which of the nodes [B, H, Q, C] the mask [B, N_l] holds."""
+    """The values of the mask [B, N_l] at the nodes [B, H, Q, C]."""
     return mask.gather(1, nodes.flatten(1)).view_as(nodes)

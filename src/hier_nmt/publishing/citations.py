@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """BibTeX entries of the papers that models of this package are based on."""
 
-# Keyed by the names in `hier_nmt.publishing.model_card.CardTexts.citations`.
+# Keyed by the names in `hier_nmt.publishing.card_contents.CardTexts.citations`.
 CITATIONS = {
     "vaswani2017": """@inproceedings{vaswani-etal-2017-attention,
   title = {Attention Is All You Need},

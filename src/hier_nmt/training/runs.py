@@ -7,18 +7,12 @@ import logging
 import math
 import os
 import platform
-import shutil
-import tempfile
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 import transformers
 import yaml
-from datasets import Dataset
 from transformers import (
     AutoModelForSeq2SeqLM,
     PreTrainedModel,
@@ -30,31 +24,22 @@ from transformers import (
 
 from ..configuration.library_internals import leave_deepspeed
 from ..data.collator import DocumentCollator
-from ..data.features import (
-    closing_tokens,
-    corpora_table,
-    read_report,
-    token_table,
-    weighted_windows,
-    window_table,
-)
-from ..data.inline_terms import without_terms
-from ..data.tokenization import TARGET_TOKENIZER_FOLDER, load_tokenizers, save_tokenizers, train_tokenizer
-from ..data.training_corpora import CleaningReport, TrainingCorpora
-from ..data.word_vectors import token_vectors, words_with_vectors
+from ..data.tokenization import TARGET_TOKENIZER_FOLDER, save_tokenizers
+from ..data.word_vectors import token_vectors
 from .checkpoints import (
     STATE_FILE,
-    WEIGHTS_FILE,
     average_checkpoints,
-    check_same_tokenizer,
     checkpoint_damage,
     checkpoint_directories,
     last_complete_checkpoint,
     load_initial_weights,
 )
-from .recipes import Recipe, RecipeError
+from .prepared_data import PreparedData, Tokenizers
+from .recipe_sections import RecipeError
+from .recipes import Recipe
 from .sharding import load_full_weights
-from .trainer import DocumentSeq2SeqTrainer, DocumentSeq2SeqTrainingArguments
+from .trainer import DocumentSeq2SeqTrainer
+from .training_arguments import DocumentSeq2SeqTrainingArguments
 from .warm_start import continue_positions
 
 logger = logging.getLogger(__name__)
@@ -64,28 +49,6 @@ SUMMARY_FILE = "training_summary.json"
 # A run can be prolonged or its learning rate changed; with other values of these keys it is another run.
 _FIXED_SECTIONS = ("data", "tokenizer", "model")
 _SPECIAL_IDS = ("pad_token_id", "bos_token_id", "eos_token_id", "sep_token_id", "par_token_id")
-
-
-@dataclass(frozen=True)
-class Tokenizers:
-    """The tokenizers of the two languages; the same object twice if joint."""
-
-    source: PreTrainedTokenizerBase
-    target: PreTrainedTokenizerBase
-
-    @property
-    def are_joint(self) -> bool:
-        """Whether one tokenizer serves both languages."""
-        return self.source is self.target
-
-
-@dataclass(frozen=True)
-class PreparedData:
-    """The window tables, and statistics of their corpora."""
-
-    train: Dataset
-    validation: Dataset | None
-    figures: dict[str, Any]
 
 
 class _TargetTokenizerCallback(TrainerCallback):
@@ -139,38 +102,6 @@ def check_output_dir_is_shared(recipe: Recipe) -> None:
             f"{path}, which the first process wrote, does not exist on {platform.node()}: training.output_dir must be "
             "a folder that all machines share"
         )
-
-
-def prepare_tokenizers(recipe: Recipe) -> Tokenizers:
-    """The run's own tokenizers. A new run takes those of `tokenizer.path` or `init_from`, or else trains them.
-
-    CheckpointError if they differ from those of `init_from`.
-    """
-    output_dir = Path(recipe.training["output_dir"])
-    if not (output_dir / "tokenizer.json").is_file():
-        directory = recipe.tokenizer.path or recipe.init_from
-        tokenizers = _train_tokenizers(recipe) if directory is None else Tokenizers(*load_tokenizers(directory))
-        _save_tokenizers_atomically(output_dir, tokenizers)
-    tokenizers = Tokenizers(*load_tokenizers(output_dir))
-    if recipe.init_from is not None:
-        others = load_tokenizers(recipe.init_from)
-        for own, other in zip((tokenizers.source, tokenizers.target), others, strict=True):
-            check_same_tokenizer(own, other, recipe.init_from)
-    return tokenizers
-
-
-def prepare_data(recipe: Recipe, tokenizers: Tokenizers) -> PreparedData:
-    """The tables of training and validation windows, from the cache if possible."""
-    train, figures = _windows(recipe, recipe.data.training_corpora, tokenizers)
-    numbers = {"train": figures}
-    validation = None
-    if recipe.data.validation:
-        validation, numbers["validation"] = _windows(recipe, recipe.data.validation_corpora, tokenizers)
-        limit = recipe.data.validation_limit
-        if limit is not None and limit < len(validation):
-            validation = validation.select(np.linspace(0, len(validation) - 1, limit).astype(int))
-            numbers["validation"]["num_scored_windows"] = limit
-    return PreparedData(train, validation, numbers)
 
 
 def build_model(recipe: Recipe, tokenizers: Tokenizers) -> PreTrainedModel:
@@ -289,81 +220,6 @@ def _first_difference(earlier: dict[str, Any], sections: dict[str, Any]) -> str 
     return None
 
 
-def _train_tokenizers(recipe: Recipe) -> Tokenizers:
-    section = recipe.tokenizer
-    table = corpora_table(recipe.data.training_corpora, recipe.data.cache_dir)
-    options: dict[str, Any] = {
-        "model": section.algorithm,
-        "byte_fallback": section.byte_fallback,
-        "split_digits": section.split_digits,
-        "min_frequency": section.min_frequency,
-        "limit_alphabet": section.limit_alphabet,
-        "plain_typography": section.plain_typography,
-        "reserved_tokens": section.reserved_tokens,
-    }
-    sides = [("source", "target")] if section.joint else [("source",), ("target",)]
-    trained = []
-    for columns, vectors in zip(sides, (recipe.source_vectors, recipe.target_vectors), strict=False):
-        words = None if vectors is None else words_with_vectors(vectors)
-        sentences = _sentences(table, columns, section.max_sentences)
-        trained.append(train_tokenizer(sentences, section.vocab_size, known_words=words, **options))
-    return Tokenizers(trained[0], trained[-1])
-
-
-def _sentences(table: Dataset, columns: tuple[str, ...], max_sentences: int | None) -> Iterator[str]:
-    """The sentences of some columns, of at most `max_sentences` evenly spaced sentence pairs of all documents."""
-    total = sum(len(row) for row in table["source"]) if max_sentences else 0
-    stride = max(1, math.ceil(total / max_sentences)) if max_sentences else 1
-    index = 0
-    for row in table.select_columns(list(columns)):
-        for pair in zip(*(row[column] for column in columns), strict=True):
-            if index % stride == 0:
-                yield from map(without_terms, pair)
-            index += 1
-
-
-def _save_tokenizers_atomically(output_dir: Path, tokenizers: Tokenizers) -> None:
-    """Saves by renaming, tokenizer.json last, so that an interruption never leaves half of a pair."""
-    with tempfile.TemporaryDirectory(dir=output_dir) as folder:
-        save_tokenizers(folder, tokenizers.source, tokenizers.target)
-        for path in sorted(Path(folder).iterdir(), key=lambda path: path.name == "tokenizer.json"):
-            if path.is_dir():
-                shutil.rmtree(output_dir / path.name, ignore_errors=True)
-            path.replace(output_dir / path.name)
-
-
-def _windows(recipe: Recipe, corpora: TrainingCorpora, tokenizers: Tokenizers) -> tuple[Dataset, dict[str, Any]]:
-    text = corpora_table(corpora, recipe.data.cache_dir)
-    tokens = token_table(text, tokenizers.source, tokenizers.target, num_proc=recipe.data.num_proc)
-    windows = window_table(
-        tokens,
-        closing_tokens(tokenizers.source),
-        recipe.model.get("window_sentences", recipe.config_class.window_sentences),
-        max_source_tokens=recipe.model.get("max_source_tokens", recipe.config_class.max_source_tokens),
-        max_target_tokens=recipe.model.get("max_target_tokens", recipe.config_class.max_target_tokens),
-        overlong=recipe.data.overlong,
-        num_proc=recipe.data.num_proc,
-    )
-    windows = weighted_windows(windows, [corpus.weight for corpus in corpora.corpora])
-    return windows, _figures(read_report(text), corpora, windows)
-
-
-def _figures(report: CleaningReport, corpora: TrainingCorpora, windows: Dataset) -> dict[str, Any]:
-    """The statistics of the data for the summary of a run."""
-    figures: dict[str, Any] = {
-        "num_documents": report.num_documents,
-        "num_sentences": report.num_sentences,
-        "num_windows": len(windows),
-    }
-    dropped: dict[str, dict[str, int]] = {}
-    for (corpus, reason), count in sorted(report.dropped.items()):
-        dropped.setdefault(corpora.corpora[corpus].label, {})[reason] = count
-    if dropped:
-        logger.info("sentence pairs dropped by the cleaning: %s", dropped)
-        figures["num_dropped"] = dropped
-    return figures
-
-
 def _max_steps(trainer: DocumentSeq2SeqTrainer) -> int:
     if trainer.args.max_steps > 0:
         return trainer.args.max_steps
@@ -430,21 +286,3 @@ def _write_atomically(path: Path, text: str) -> None:
     temporary = path.with_name(path.name + ".part")
     temporary.write_text(text, encoding="utf-8")
     temporary.replace(path)
-
-
-__all__ = [
-    "RECIPE_FILE",
-    "SUMMARY_FILE",
-    "WEIGHTS_FILE",
-    "PreparedData",
-    "Tokenizers",
-    "build_model",
-    "build_trainer",
-    "check_output_dir_is_shared",
-    "claim_output_dir",
-    "finish",
-    "finished_summary",
-    "prepare_data",
-    "prepare_tokenizers",
-    "train_or_resume",
-]

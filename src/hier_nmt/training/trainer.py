@@ -5,19 +5,14 @@
 Dimensions: B batch, T target tokens, V vocabulary.
 """
 
-import math
-import time
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from accelerate.utils import send_to_device
-from sacrebleu.metrics.bleu import BLEU
-from sacrebleu.metrics.chrf import CHRF
 from torch.distributed.fsdp import FSDPModule
 from torch.utils.data import DataLoader
 from transformers import (
@@ -25,7 +20,6 @@ from transformers import (
     PreTrainedTokenizerBase,
     ProgressCallback,
     Seq2SeqTrainer,
-    Seq2SeqTrainingArguments,
     TrainerCallback,
 )
 from transformers.trainer_utils import EvalLoopOutput
@@ -33,152 +27,22 @@ from transformers.trainer_utils import EvalLoopOutput
 from ..configuration.configuration_choices import IGNORED_LABEL
 from ..configuration.library_internals import finish_upload, gather_without_padding, take_over_the_loss, use_one_gpu
 from ..data.collator import DocumentCollator, TokenBatchSampler
-from ..data.tokenization import TARGET_TOKENIZER_FOLDER
+from ..data.window_tables import CORPUS_COLUMN, LENGTH_COLUMN, column_of, side_lengths
 from ..ops.document_structure import sentence_ids_from_tokens
 from ..publishing.hub import CARD_FILE, complete_card
-from ..text.windows import split_window
-from .losses import (
-    CrossEntropyLoss,
-    SquaredErrorLoss,
-    current_sentence_weights,
-)
+from .losses import CrossEntropyLoss, SquaredErrorLoss, current_sentence_weights
 from .sharding import check_full_state_dict, full_weights, shard_tied_weights
+from .trainer_callbacks import (
+    SelectionWarmup,
+    TokenBatchEpochs,
+    TokenProgressCallback,
+    TokenThroughput,
+    WholeRepositoryCallback,
+)
+from .training_arguments import DocumentSeq2SeqTrainingArguments
+from .validation_scores import window_scores
 
-LENGTH_COLUMN = "length"
-CORPUS_COLUMN = "corpus"
-# Number of stages in which the number of sentences falls; a compiled model is recompiled for each.
-ANNEALING_STAGES = 8
 TARGET_INPUTS = ("labels", "decoder_input_ids", "decoder_attention_mask")
-
-
-@dataclass
-class DocumentSeq2SeqTrainingArguments(Seq2SeqTrainingArguments):
-    """The arguments of Transformers and four more."""
-
-    context_discount: float = field(
-        default=1.0, metadata={"help": "Weight, from 0 to 1, of the context sentences in the loss."}
-    )
-    max_tokens_per_batch: int | None = field(
-        default=None,
-        metadata={
-            "help": "Maximum number of padded tokens, on the longer side, of a training batch of one device; rows of "
-            "similar length go together and `per_device_train_batch_size` is not used. None: batches of that many rows."
-        },
-    )
-    selection_warmup_steps: int = field(
-        default=0,
-        metadata={
-            "help": "Training steps in which conditional and hierarchical attention attend to every sentence, their "
-            "relevance added, before they attend to the selected sentences only."
-        },
-    )
-    selection_annealing_steps: int = field(
-        default=0,
-        metadata={
-            "help": "Training steps, after `selection_warmup_steps`, in which the number of attended sentences "
-            "falls from all of them to the selected ones: in eight stages, by the same factor from one to the next."
-        },
-    )
-
-    def __post_init__(self) -> None:
-        """Checks the added fields; ValueError names the bad value."""
-        super().__post_init__()
-        if not 0 <= self.context_discount <= 1:
-            raise ValueError(f"context_discount must be from 0 to 1, got {self.context_discount}")
-        if self.max_tokens_per_batch is not None and self.max_tokens_per_batch < 1:
-            raise ValueError(f"max_tokens_per_batch must be at least 1, got {self.max_tokens_per_batch}")
-        if self.save_on_each_node:
-            raise ValueError(
-                "save_on_each_node=True leaves checkpoints without a model on all machines but the first, since "
-                "Transformers writes models there only: give an output_dir that all machines share"
-            )
-        for name in ("selection_warmup_steps", "selection_annealing_steps"):
-            if getattr(self, name) < 0:
-                raise ValueError(f"{name} must not be negative, got {getattr(self, name)}")
-
-
-class TokenThroughput(TrainerCallback):
-    """Counts target tokens and the seconds of training steps, without evaluation and saving."""
-
-    def __init__(self) -> None:
-        self._tokens: torch.Tensor | int = 0
-        self._seconds = 0.0
-        self._step_start: float | None = None
-
-    def start_step(self) -> None:
-        """Starts the clock, before the batches of a step are fetched."""
-        self._step_start = time.perf_counter()
-
-    def add_tokens(self, num_tokens: torch.Tensor | int | None) -> None:
-        """Adds the target tokens of a step; a tensor stays on its device until it is read."""
-        if num_tokens is not None:
-            self._tokens = self._tokens + num_tokens
-
-    def on_step_end(self, *args: Any, **kwargs: Any) -> None:
-        """Stops the clock."""
-        if self._step_start is not None:
-            self._seconds += time.perf_counter() - self._step_start
-            self._step_start = None
-
-    def read(self) -> tuple[int, float]:
-        """(target tokens, seconds) since the last reading."""
-        reading = int(self._tokens), self._seconds
-        self._tokens, self._seconds = 0, 0.0
-        return reading
-
-
-class _SelectionWarmup(TrainerCallback):
-    """Ends the warm-up of sentence selection after its steps, at once or gradually; also in resumed runs."""
-
-    def on_step_begin(self, args: Any, state: Any, control: Any, model: Any = None, **kwargs: Any) -> None:
-        steps_left = args.selection_warmup_steps + args.selection_annealing_steps - state.global_step
-        stage = math.ceil(ANNEALING_STAGES * steps_left / max(1, args.selection_annealing_steps))
-        model.widen_selection(min(max(stage / ANNEALING_STAGES, 0.0), 1.0))
-
-
-class TokenProgressCallback(ProgressCallback):
-    """The progress bar of Transformers, with the loss and the target tokens per second appended."""
-
-    def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, Any] | None = None, **kwargs: Any) -> None:
-        """Writes the log entry and updates the end of the bar."""
-        super().on_log(args, state, control, logs=logs, **kwargs)
-        bar: Any = self.training_bar
-        if bar is not None and logs and "tokens_per_second" in logs:
-            bar.set_postfix_str(f"loss {logs['loss']:.3f}, {logs['tokens_per_second']:.0f} tokens/s")
-
-
-class _TokenBatchEpochs(TrainerCallback):
-    """Tells the token batches which epoch starts; Trainer does not reach them when it resumes within an epoch."""
-
-    def on_epoch_begin(self, args: Any, state: Any, control: Any, train_dataloader: Any = None, **kwargs: Any) -> None:
-        sampler = getattr(train_dataloader, "batch_sampler", None)
-        if isinstance(sampler, TokenBatchSampler):
-            sampler.set_epoch(int(state.epoch or 0))
-
-
-class WholeRepositoryCallback(TrainerCallback):
-    """Completes the folder that Trainer uploads during training (`hub_strategy="every_save"` and similar).
-
-    Trainer copies weights, configuration and its tokenizer from the checkpoint, but not the code of the model, which
-    the configuration refers to, and not the target tokenizer. `DocumentSeq2SeqTrainer` adds this callback itself; other
-    Trainers can be given it.
-
-    Args:
-        target_tokenizer: of the target language, if it has its own.
-    """
-
-    def __init__(self, target_tokenizer: PreTrainedTokenizerBase | None = None) -> None:
-        self._target_tokenizer = target_tokenizer
-
-    def on_push_begin(self, args: Any, state: Any, control: Any, model: Any = None, **kwargs: Any) -> None:
-        """Writes the code of the model, the target tokenizer and the card."""
-        if not args.should_save:
-            return
-        folder = Path(args.output_dir)
-        model.config.save_pretrained(folder)
-        if self._target_tokenizer is not None:
-            self._target_tokenizer.save_pretrained(folder / TARGET_TOKENIZER_FOLDER)
-        complete_card(folder / CARD_FILE, model.config, args.hub_model_id or folder.absolute().name)
 
 
 class DocumentSeq2SeqTrainer(Seq2SeqTrainer):
@@ -253,14 +117,14 @@ class DocumentSeq2SeqTrainer(Seq2SeqTrainer):
         self._separators = frozenset(model.config.separator_token_ids)
         self._throughput = TokenThroughput()
         self.add_callback(self._throughput)
-        self.add_callback(_TokenBatchEpochs())
+        self.add_callback(TokenBatchEpochs())
         if args.selection_warmup_steps + args.selection_annealing_steps > 0:
             if not hasattr(model, "widen_selection"):
                 raise ValueError(
                     "selection_warmup_steps and selection_annealing_steps need a model of this package, not "
                     f"{type(model).__name__}"
                 )
-            self.add_callback(_SelectionWarmup())
+            self.add_callback(SelectionWarmup())
         if self.pop_callback(ProgressCallback) is not None:
             self.add_callback(TokenProgressCallback())
         is_joint = self.target_tokenizer is processing_class
@@ -287,9 +151,9 @@ class DocumentSeq2SeqTrainer(Seq2SeqTrainer):
         if LENGTH_COLUMN not in getattr(dataset, "column_names", ()):
             raise ValueError(f"max_tokens_per_batch needs a dataset with a column {LENGTH_COLUMN!r}, got {dataset}")
         sampler = TokenBatchSampler(
-            _column(dataset, LENGTH_COLUMN),
+            column_of(dataset, LENGTH_COLUMN),
             self.args.max_tokens_per_batch,
-            side_lengths=_side_lengths(dataset),
+            side_lengths=side_lengths(dataset),
             seed=self.args.seed if self.args.data_seed is None else self.args.data_seed,
             pad_to_multiple_of=self.data_collator.pad_to_multiple_of,
             num_processes=self.args.world_size,
@@ -311,9 +175,9 @@ class DocumentSeq2SeqTrainer(Seq2SeqTrainer):
             eval_dataset = self.eval_dataset[eval_dataset]
         dataset = self.eval_dataset if eval_dataset is None else eval_dataset
         if LENGTH_COLUMN in getattr(dataset, "column_names", ()):
-            dataset = dataset.select(np.argsort(-_column(dataset, LENGTH_COLUMN), kind="stable"))
+            dataset = dataset.select(np.argsort(-column_of(dataset, LENGTH_COLUMN), kind="stable"))
         has_corpora = CORPUS_COLUMN in getattr(dataset, "column_names", ()) and any(self._eval_corpora)
-        self._row_corpora = _column(dataset, CORPUS_COLUMN) if has_corpora else None
+        self._row_corpora = column_of(dataset, CORPUS_COLUMN) if has_corpora else None
         return super().get_eval_dataloader(dataset)
 
     def get_batch_samples(self, *args: Any, **kwargs: Any) -> tuple[list, torch.Tensor | int | None]:
@@ -452,29 +316,10 @@ class DocumentSeq2SeqTrainer(Seq2SeqTrainer):
         return {f"loss_{name}": loss / num_tokens for name, (loss, num_tokens, *_) in sums.items() if num_tokens}
 
     def _text_metrics(self, generated: np.ndarray, labels: np.ndarray) -> dict[str, float]:
-        tokenizer = self.target_tokenizer
-        if tokenizer is None:
+        if self.target_tokenizer is None:
             raise ValueError("predict_with_generate needs a tokenizer: give processing_class or target_tokenizer")
-        # A special id in mid-sentence does not end the sentence; it is only dropped.
-        ignored = {IGNORED_LABEL, *tokenizer.all_special_ids} - self._separators
-        translations = [split_window(row.tolist(), self._separators, ignored) for row in generated]
-        references = [split_window(row.tolist(), self._separators, ignored) for row in labels]
         config: Any = self.model.config
-        scored = slice(-1, None) if config.window_sentences else slice(None)
-        scores = corpus_scores(
-            [_text(tokenizer, sentences[scored]) for sentences in translations],
-            [_text(tokenizer, sentences[scored]) for sentences in references],
-        )
-        is_wrong = [len(a) != len(b) for a, b in zip(translations, references, strict=True)]
-        return {**scores, "wrong_sentence_count": float(np.mean(is_wrong))}
-
-
-def corpus_scores(translations: Sequence[str], references: Sequence[str]) -> dict[str, float]:
-    """`bleu` and `chrf` of sacrebleu with its default settings."""
-    return {
-        "bleu": BLEU().corpus_score(translations, [references]).score,
-        "chrf": CHRF().corpus_score(translations, [references]).score,
-    }
+        return window_scores(self.target_tokenizer, self._separators, generated, labels, bool(config.window_sentences))
 
 
 def _loss(model: PreTrainedModel, label_smoothing: float) -> CrossEntropyLoss | SquaredErrorLoss:
@@ -486,24 +331,6 @@ def _loss(model: PreTrainedModel, label_smoothing: float) -> CrossEntropyLoss | 
     if label_smoothing:
         raise ValueError(f"label_smoothing_factor={label_smoothing} needs a softmax; word vectors are not smoothed")
     return SquaredErrorLoss(vector_size)
-
-
-def _text(tokenizer: PreTrainedTokenizerBase, sentences: Sequence[Sequence[int]]) -> str:
-    return " ".join(str(tokenizer.decode(list(ids))).strip() for ids in sentences)
-
-
-def _side_lengths(dataset: Any) -> np.ndarray:
-    """Numbers of source and target tokens, int64 [number of rows, 2]."""
-    names = ["input_ids", "labels"]
-    chunks = [
-        np.stack([table[name].combine_chunks().value_lengths().to_numpy() for name in names], axis=1)
-        for table in dataset.select_columns(names).with_format("arrow").iter(batch_size=10_000)
-    ]
-    return np.concatenate(chunks).astype(np.int64) if chunks else np.zeros((0, 2), np.int64)
-
-
-def _column(dataset: Any, name: str) -> np.ndarray:
-    return np.asarray(dataset.with_format("numpy")[name][:], dtype=np.int64)
 
 
 def _without(inputs: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:

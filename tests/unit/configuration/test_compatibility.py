@@ -14,7 +14,7 @@ def test_what_is_new_enough_is_accepted(version) -> None:
 
 @pytest.mark.parametrize("version", ["4.57.6", "5.3.0", "5.0.0rc1", "4"])
 def test_what_is_too_old_is_refused_by_both_versions(version) -> None:
-    with pytest.raises(ImportError, match=rf"needs Transformers 5\.4 or newer, and {version} is installed"):
+    with pytest.raises(ImportError, match=rf"needs Transformers 5\.4 or newer, but {version} is installed"):
         check_transformers(version)
 
 
@@ -34,7 +34,7 @@ def test_there_is_nothing_to_say_of_tested_versions(version) -> None:
 def test_a_version_newer_than_all_tested_ones_is_named_with_them_in_one_line(version) -> None:
     line = describe_untested_version(version)
     assert line.startswith(
-        f"Transformers {version} is installed, and this release of hier_nmt was tested with 5.4 to 5.24"
+        f"Transformers {version} is installed, but this release of hier_nmt was tested with 5.4 to 5.24"
     )
     assert line.endswith('pip install "transformers==5.24.*"')
     assert "\n" not in line

@@ -9,7 +9,9 @@ import pickle
 import datasets
 import pytest
 
-from hier_nmt.data.corpora import CorpusError, ReadReport, read_dataset, read_documents
+from hier_nmt.data.corpora import ReadReport, read_documents
+from hier_nmt.data.corpus_files import CorpusError
+from hier_nmt.data.corpus_readers import read_dataset
 from hier_nmt.data.documents import ParallelDocument, SentencePair
 
 GOOD = {

@@ -5,10 +5,11 @@ import numpy as np
 import pytest
 
 from hier_nmt.data.augmentation import Augmentation, PairAugmenter
+from hier_nmt.data.corpus_tables import corpora_table, read_report
 from hier_nmt.data.documents import ParallelDocument, SentencePair
-from hier_nmt.data.features import corpora_table, read_report, weighted_windows
 from hier_nmt.data.pair_cleaning import Cleaning
 from hier_nmt.data.training_corpora import CleaningReport, Corpus, CorpusReader, TrainingCorpora, as_corpora
+from hier_nmt.data.window_tables import weighted_windows
 
 
 @pytest.fixture(autouse=True)

@@ -464,7 +464,7 @@ def test_what_is_no_number_is_not_hidden_and_shapes_must_agree(kernel):
     attend = partial(attend_selected_sentences, states[:, :, :1], states, states, kernel=kernel)
     assert attend(ids, indices, scores).isnan().all()
     assert attend(ids, indices, scores.zero_()).allclose(torch.ones(()))
-    with pytest.raises(ValueError, match=r"\(1, 1, 1, 2\) and sentence_scores \(1, 1, 1, 1\) must have one shape"):
+    with pytest.raises(ValueError, match=r"\(1, 1, 1, 2\) and sentence_scores \(1, 1, 1, 1\) must have the same shape"):
         attend(ids, indices, scores[..., :1])
     with pytest.raises(ValueError, match=r"key_sentence_ids \(1, 5\)"):
         attend(ids[:, :5], indices, scores)

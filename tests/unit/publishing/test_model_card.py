@@ -4,7 +4,8 @@ from pathlib import Path
 import pytest
 
 from hier_nmt import HANConfig, RNNNMTConfig
-from hier_nmt.publishing.model_card import CardTexts, Evaluation, model_card, results_table, write_model_card
+from hier_nmt.publishing.card_contents import CardTexts, Evaluation
+from hier_nmt.publishing.model_card import model_card, results_table, write_model_card
 
 TEMPLATE = Path(__file__).parents[3] / "model_cards" / "template.md"
 TEXTS = CardTexts("tiny", "checkpoints/tiny", "A tiny model.", "It knows ten words.", datasets=("europarl",))

@@ -16,7 +16,8 @@ from hier_nmt.data.corpora import FORMATS
 from hier_nmt.data.pair_cleaning import Cleaning, Replacement
 from hier_nmt.data.training_corpora import Corpus
 from hier_nmt.training import recipes
-from hier_nmt.training.recipes import DataSection, Recipe, RecipeError, TokenizerSection
+from hier_nmt.training.recipe_sections import DataSection, RecipeError, TokenizerSection
+from hier_nmt.training.recipes import Recipe
 
 
 @pytest.fixture

@@ -10,11 +10,9 @@ from tiny_training import tiny_model, tiny_trainer, tiny_windows
 from transformers import AutoConfig, AutoTokenizer, TrainerCallback
 from word_translation import BOS, EOS, PAD, PAR, SEP, word_tokenizer
 
-from hier_nmt.training.trainer import (
-    DocumentSeq2SeqTrainer,
-    DocumentSeq2SeqTrainingArguments,
-    WholeRepositoryCallback,
-)
+from hier_nmt.training.trainer import DocumentSeq2SeqTrainer
+from hier_nmt.training.trainer_callbacks import WholeRepositoryCallback
+from hier_nmt.training.training_arguments import DocumentSeq2SeqTrainingArguments
 
 
 class BatchRecorder(TrainerCallback):

@@ -1,57 +1,56 @@
 // Copyright 2026 The hier_nmt Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Attention to selected sentences on a processor, in float32: what grouped_attention.py computes with PyTorch, in one
-// pass that stays in the first levels of the cache.
+// Attention to selected sentences on the CPU, in float32: the same as grouped_attention.py, in one pass whose data stay
+// in the first levels of the cache.
 //
-// Each (document, head) is the work of one thread, so nothing is written by two. Dimensions as in plan.h.
+// One thread computes each (document, head), so that no two threads write the same memory. Dimensions as in plan.h.
 
 #include "plan.h"
 
 namespace {
 
-// Adds weights [ROWS][count] . words [count][width] to the first `num_rows` of the rows, which are multiplied by
-// `factors` before.
+// Multiplies the first `num_rows` of the rows by `factors` and adds weights [ROWS][count] . tokens [count][width].
 template <int R, int V>
-inline void add_words(float* const* rows, const float* factors, const float (*weights)[PIECE],
-                      const float* const* words, int64_t count, int64_t column) {
+inline void add_tokens(float* const* rows, const float* factors, const float (*weights)[PIECE],
+                      const float* const* tokens, int64_t count, int64_t column) {
     Vector totals[R][V];
     for (int row = 0; row < R; ++row)
         for (int part = 0; part < V; ++part)
             totals[row][part] = load(rows[row] + column + part * LANES) * factors[row];
-    for (int64_t word = 0; word < count; ++word) {
+    for (int64_t token = 0; token < count; ++token) {
         Vector values[V];
-        for (int part = 0; part < V; ++part) values[part] = load(words[word] + column + part * LANES);
+        for (int part = 0; part < V; ++part) values[part] = load(tokens[token] + column + part * LANES);
         for (int row = 0; row < R; ++row)
-            for (int part = 0; part < V; ++part) totals[row][part] += weights[row][word] * values[part];
+            for (int part = 0; part < V; ++part) totals[row][part] += weights[row][token] * values[part];
     }
     for (int row = 0; row < R; ++row)
         for (int part = 0; part < V; ++part) store(rows[row] + column + part * LANES, totals[row][part]);
 }
 
 template <int V>
-inline void add_words_to_rows(float* const* rows, const float* factors, const float (*weights)[PIECE],
-                              const float* const* words, int64_t count, int64_t column, int64_t num_rows) {
+inline void add_tokens_to_rows(float* const* rows, const float* factors, const float (*weights)[PIECE],
+                              const float* const* tokens, int64_t count, int64_t column, int64_t num_rows) {
     int64_t row = 0;
     for (; row + 4 <= num_rows; row += 4)
-        add_words<4, V>(rows + row, factors + row, weights + row, words, count, column);
+        add_tokens<4, V>(rows + row, factors + row, weights + row, tokens, count, column);
     for (; row < num_rows; ++row)
-        add_words<1, V>(rows + row, factors + row, weights + row, words, count, column);
+        add_tokens<1, V>(rows + row, factors + row, weights + row, tokens, count, column);
 }
 
-void add_all_words(float* const* rows, const float* factors, const float (*weights)[PIECE], const float* const* words,
+void add_all_tokens(float* const* rows, const float* factors, const float (*weights)[PIECE], const float* const* tokens,
                    int64_t count, int64_t width, int64_t num_rows) {
     int64_t column = 0;
     for (; column + ACROSS * LANES <= width; column += ACROSS * LANES)
-        add_words_to_rows<ACROSS>(rows, factors, weights, words, count, column, num_rows);
+        add_tokens_to_rows<ACROSS>(rows, factors, weights, tokens, count, column, num_rows);
     for (; column < width; column += LANES)
-        add_words_to_rows<1>(rows, factors, weights, words, count, column, num_rows);
+        add_tokens_to_rows<1>(rows, factors, weights, tokens, count, column, num_rows);
 }
 
 // Adds weights^T [W][num_rows] . rows [num_rows][V * LANES] to sums [W][width].
 template <int W, int V>
-inline void add_rows(float* sums, const float (*weights)[PIECE], const float* const* rows, int64_t word, int64_t column,
-                     int64_t width, int64_t num_rows) {
+inline void add_rows(float* sums, const float (*weights)[PIECE], const float* const* rows, int64_t token,
+                     int64_t column, int64_t width, int64_t num_rows) {
     Vector totals[W][V];
     for (int some = 0; some < W; ++some)
         for (int part = 0; part < V; ++part) totals[some][part] = load(sums + some * width + part * LANES);
@@ -59,7 +58,7 @@ inline void add_rows(float* sums, const float (*weights)[PIECE], const float* co
         Vector numbers[V];
         for (int part = 0; part < V; ++part) numbers[part] = load(rows[row] + column + part * LANES);
         for (int some = 0; some < W; ++some)
-            for (int part = 0; part < V; ++part) totals[some][part] += weights[row][word + some] * numbers[part];
+            for (int part = 0; part < V; ++part) totals[some][part] += weights[row][token + some] * numbers[part];
     }
     for (int some = 0; some < W; ++some)
         for (int part = 0; part < V; ++part) store(sums + some * width + part * LANES, totals[some][part]);
@@ -68,15 +67,15 @@ inline void add_rows(float* sums, const float (*weights)[PIECE], const float* co
 template <int V>
 inline void add_rows_to_columns(float* sums, const float (*weights)[PIECE], const float* const* rows, int64_t count,
                                 int64_t column, int64_t width, int64_t num_rows) {
-    int64_t word = 0;
-    for (; word + 4 <= count; word += 4)
-        add_rows<4, V>(sums + word * width + column, weights, rows, word, column, width, num_rows);
-    for (; word < count; ++word)
-        add_rows<1, V>(sums + word * width + column, weights, rows, word, column, width, num_rows);
+    int64_t token = 0;
+    for (; token + 4 <= count; token += 4)
+        add_rows<4, V>(sums + token * width + column, weights, rows, token, column, width, num_rows);
+    for (; token < count; ++token)
+        add_rows<1, V>(sums + token * width + column, weights, rows, token, column, width, num_rows);
 }
 
 // Adds weights^T [count][num_rows] . rows [num_rows][width] to sums [count][width].
-void add_rows_to_words(float* sums, const float (*weights)[PIECE], const float* const* rows, int64_t count,
+void add_rows_to_tokens(float* sums, const float (*weights)[PIECE], const float* const* rows, int64_t count,
                        int64_t width, int64_t num_rows) {
     int64_t column = 0;
     for (; column + ACROSS * LANES <= width; column += ACROSS * LANES)
@@ -85,7 +84,7 @@ void add_rows_to_words(float* sums, const float (*weights)[PIECE], const float* 
         add_rows_to_columns<1>(sums, weights, rows, count, column, width, num_rows);
 }
 
-// 0 or 1 / (1 - probability), the same whenever it is asked for.
+// 0 or 1 / (1 - probability), the same in every call.
 struct Dropout {
     float probability;
     uint64_t seed;
@@ -99,17 +98,17 @@ struct Dropout {
     }
 };
 
-// From so many numbers of a state on, the states of a head are put side by side.
+// From this many elements of a state on, the states of a head are copied side by side.
 constexpr int64_t MIN_SIDE_BY_SIDE = 1 << 18;
 
-// S states of a head's queries [Q, E] side by side [Q, S, E], so that what a query needs lies on one page of memory, a
-// huge one where the system has them: those who read a sentence are scattered over the document, and the processor
-// keeps the addresses of few pages. A short document's states stay where they are, all with the same step.
+// S states of a head's queries [Q, E], copied side by side as [Q, S, E], so that all states of a query are on one page
+// of memory, a huge page if the system has them: the queries that read a sentence are scattered over the document, and
+// the CPU caches the addresses of few pages. The states of a short document stay in place, all with the same step.
 template <int S>
 class QueryStates {
   public:
     float* states[S];  // of the first query
-    int64_t step;      // from one query to the next
+    int64_t step;      // elements from one query to the next
 
     explicit QueryStates(const Plan& plan)
         : step(plan.of_query.row), num_queries_(plan.num_queries), width_(plan.width) {
@@ -125,7 +124,7 @@ class QueryStates {
         for (int64_t place = 0; memory_ && place < num_queries_; ++place)
             std::copy_n(rows[place], width_, states[state] + place * step);
     }
-    // Has a state of zeros, to be written to the rows.
+    // Sets a state to zeros; it is to be written to the rows.
     void clear(int state, Rows<float> rows) {
         locate(state, rows);
         for (int64_t place = 0; place < num_queries_; ++place) std::fill_n(states[state] + place * step, width_, 0.0f);
@@ -136,7 +135,7 @@ class QueryStates {
             std::copy_n(states[state] + place * step, width_, rows[place]);
     }
 
-    // Tells the processor early that the states of a query are needed.
+    // Prefetches the states of a query.
     void fetch(int64_t query) const {
         for (int state = 0; state < S; ++state)
             for (int64_t place = 0; place < width_; place += LANES)
@@ -153,7 +152,7 @@ class QueryStates {
     float* memory_ = nullptr;
 };
 
-// Up to ROWS of the queries that read a piece.
+// Up to ROWS queries that read a piece.
 struct Block {
     int64_t count;
     int32_t pair[ROWS], query[ROWS];
@@ -163,7 +162,7 @@ struct Block {
         const uint32_t num_choices = uint32_t(plan.num_choices);
         count = std::min(ROWS, piece.end_pair - first);
         for (int64_t row = 0; row < ROWS; ++row) {
-            pair[row] = pairs.pair[first + std::min(row, count - 1)];  // the last ones are not looked at
+            pair[row] = pairs.pair[first + std::min(row, count - 1)];  // beyond count, they are ignored
             query[row] = int32_t(uint32_t(pair[row]) / num_choices);
         }
         const int64_t next = first + count;
@@ -172,8 +171,8 @@ struct Block {
     }
 };
 
-// Logits [ROWS][PIECE] of a block; minus infinity for what may not be seen. Nothing is written behind the words'
-// vectors.
+// Logits [ROWS][PIECE] of a block; minus infinity where a query may not attend to a token. Nothing is written after the
+// vectors of the tokens.
 void logits_of(const Plan& plan, const Piece& piece, const Block& block, const float* queries, int64_t step,
                const float* columns, Vector (*logits)[2]) {
     const float* rows[ROWS];
@@ -183,18 +182,18 @@ void logits_of(const Plan& plan, const Piece& piece, const Block& block, const f
     for (int64_t row = 0; row < block.count; ++row) {
         float* of_row = reinterpret_cast<float*>(logits[row]);
         for (int64_t part = 0; part * LANES < piece.count; ++part) logits[row][part] *= plan.scaling;
-        for (int64_t word = piece.count; word % LANES; ++word) of_row[word] = -INFINITE;
+        for (int64_t token = piece.count; token % LANES; ++token) of_row[token] = -INFINITE;
         if (plan.query_positions)
-            for (int64_t word = 0; word < piece.count; ++word)
-                if (piece.index[word] > plan.query_positions[block.query[row]]) of_row[word] = -INFINITE;
+            for (int64_t token = 0; token < piece.count; ++token)
+                if (piece.index[token] > plan.query_positions[block.query[row]]) of_row[token] = -INFINITE;
     }
 }
 
 void drop(const Plan& plan, int64_t head, const Piece& piece, const Block& block, float (*weights)[PIECE]) {
     const Dropout dropout{plan.dropout, plan.seed};
     for (int64_t row = 0; row < block.count; ++row)
-        for (int64_t word = 0; word < piece.count; ++word)
-            weights[row][word] *= dropout.factor(head, block.query[row], piece.index[word]);
+        for (int64_t token = 0; token < piece.count; ++token)
+            weights[row][token] *= dropout.factor(head, block.query[row], piece.index[token]);
 }
 
 void attend_head(const Plan& plan, int64_t head, const float* query, const float* all_keys, const float* all_values,
@@ -210,9 +209,9 @@ void attend_head(const Plan& plan, int64_t head, const float* query, const float
     std::fill(most, most + plan.num_queries, -INFINITE);
     for_each_piece(plan, head, pairs, [&](const Piece& piece) {
         const float *keys[PIECE], *values[PIECE];
-        for (int64_t word = 0; word < piece.count; ++word) {
-            keys[word] = key[piece.index[word]];
-            values[word] = value[piece.index[word]];
+        for (int64_t token = 0; token < piece.count; ++token) {
+            keys[token] = key[piece.index[token]];
+            values[token] = value[piece.index[token]];
         }
         transpose(columns.data(), keys, piece.count, width);
         const int64_t num_parts = piece.count > LANES ? 2 : 1;
@@ -221,7 +220,7 @@ void attend_head(const Plan& plan, int64_t head, const float* query, const float
             Vector logits[ROWS][2];
             logits_of(plan, piece, block, of_queries.states[0], step, columns.data(), logits);
             float added[LANES] = {}, so_far[LANES] = {}, factors[LANES], weights[ROWS][PIECE], *outputs[ROWS];
-            Vector lanes[LANES];  // those behind ROWS are of no use
+            Vector lanes[LANES];  // from ROWS on they are ignored
             for (int64_t row = 0; row < ROWS; ++row) {
                 added[row] = scores[block.pair[row]], so_far[row] = most[block.query[row]];
                 outputs[row] = of_queries.states[1] + block.query[row] * step;
@@ -232,7 +231,7 @@ void attend_head(const Plan& plan, int64_t head, const float* query, const float
             }
             const Vector score = load(added), before = load(so_far);
             const Vector now = larger(before, combine_lanes(lanes, larger) + score);
-            // Where nothing has been seen so far: no difference of infinities.
+            // If nothing has been read so far, infinities are not subtracted, which would give NaN.
             const Vector bounded = larger(now, broadcast(-std::numeric_limits<float>::max()));
             const Vector shift = score - bounded;
             store(factors, exponential(before - bounded));
@@ -251,7 +250,7 @@ void attend_head(const Plan& plan, int64_t head, const float* query, const float
                 most[place] = now[row];
             }
             if (plan.dropout > 0.0f) drop(plan, head, piece, block, weights);
-            add_all_words(outputs, factors, weights, values, piece.count, width, block.count);
+            add_all_tokens(outputs, factors, weights, values, piece.count, width, block.count);
         }
     });
     for (int64_t place = 0; place < plan.num_queries; ++place) {
@@ -292,15 +291,15 @@ void head_gradients(const Plan& plan, int64_t head, States states, Gradients gra
     side_by_side.put(0, query), side_by_side.put(1, grad_output), side_by_side.clear(2, grad_query);
     const int64_t step = side_by_side.step;
     std::fill(grad_scores, grad_scores + plan.num_queries * plan.num_choices, 0.0f);
-    for (int64_t word = 0; word < plan.num_keys; ++word)
-        std::fill_n(grad_key[word], width, 0.0f), std::fill_n(grad_value[word], width, 0.0f);
+    for (int64_t token = 0; token < plan.num_keys; ++token)
+        std::fill_n(grad_key[token], width, 0.0f), std::fill_n(grad_value[token], width, 0.0f);
     float ones[ROWS];
     std::fill_n(ones, ROWS, 1.0f);
     for_each_piece(plan, head, pairs, [&](const Piece& piece) {
         const float *keys[PIECE], *values[PIECE];
-        for (int64_t word = 0; word < piece.count; ++word) {
-            keys[word] = key[piece.index[word]];
-            values[word] = value[piece.index[word]];
+        for (int64_t token = 0; token < piece.count; ++token) {
+            keys[token] = key[piece.index[token]];
+            values[token] = value[piece.index[token]];
         }
         transpose(key_columns.data(), keys, piece.count, width);
         transpose(value_columns.data(), values, piece.count, width);
@@ -344,13 +343,13 @@ void head_gradients(const Plan& plan, int64_t head, States states, Gradients gra
             }
             const Vector sums = combine_lanes(lanes, plus);
             for (int64_t row = 0; row < block.count; ++row) grad_scores[block.pair[row]] += sums[row];
-            add_all_words(query_grads, ones, grad_logits, keys, piece.count, width, block.count);
-            add_rows_to_words(key_sums.data(), grad_logits, queries, piece.count, width, block.count);
-            add_rows_to_words(value_sums.data(), weights, grads_of, piece.count, width, block.count);
+            add_all_tokens(query_grads, ones, grad_logits, keys, piece.count, width, block.count);
+            add_rows_to_tokens(key_sums.data(), grad_logits, queries, piece.count, width, block.count);
+            add_rows_to_tokens(value_sums.data(), weights, grads_of, piece.count, width, block.count);
         }
-        for (int64_t word = 0; word < piece.count; ++word) {
-            std::copy_n(key_sums.data() + word * width, width, grad_key[piece.index[word]]);
-            std::copy_n(value_sums.data() + word * width, width, grad_value[piece.index[word]]);
+        for (int64_t token = 0; token < piece.count; ++token) {
+            std::copy_n(key_sums.data() + token * width, width, grad_key[piece.index[token]]);
+            std::copy_n(value_sums.data() + token * width, width, grad_value[piece.index[token]]);
         }
     });
     side_by_side.take(2, grad_query);

@@ -1,7 +1,7 @@
 // Copyright 2026 The hier_nmt Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Attention to selected sentences in bfloat16, with tiles; what attention.cpp computes. Dimensions as in plan.h.
+// The same as attention.cpp in bfloat16, with matrix tiles. Dimensions as in plan.h.
 
 #include "tiles.h"
 
@@ -19,12 +19,12 @@ namespace {
 constexpr float LOG2_E = 1.44269504f;
 constexpr int64_t COMMON_WIDTH = 64;  // the head width that most models have
 
-// 2^x for x <= 0 with a relative error of about 2e-7; exactly 0 where the result is below the normal numbers.
+// 2^x for x <= 0 with a relative error of about 2e-7; exactly 0 if the result would be subnormal.
 inline Vector power_of_two(Vector x) {
     const __mmask16 is_normal = _mm512_cmp_ps_mask(__m512(x), _mm512_set1_ps(-126.0f), _CMP_GE_OQ);
     const Vector bounded = Vector(_mm512_maskz_mov_ps(is_normal, __m512(x)));
     const Vector whole = Vector(_mm512_roundscale_ps(__m512(bounded), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
-    const Vector rest = bounded - whole;  // the series is that of exp(rest ln 2)
+    const Vector rest = bounded - whole;  // the series of exp(rest ln 2)
     Vector series = rest * 1.5403530e-4f + 1.3333558e-3f;
     series = series * rest + 9.6181291e-3f;
     series = series * rest + 5.5504109e-2f;
@@ -38,7 +38,7 @@ inline void scatter(float* to, int64_t count, Integers places, Vector numbers) {
     _mm512_mask_i32scatter_ps(to, __mmask16((1 << count) - 1), __m512i(places), __m512(numbers), sizeof(float));
 }
 
-// Up to 16 queries that read a piece; behind them stands the last again.
+// Up to 16 queries that read a piece; the last one is repeated to fill them up.
 struct TileOfQueries {
     int64_t count;
     alignas(64) int32_t pair[TILE_ROWS], query[TILE_ROWS];
@@ -47,8 +47,8 @@ struct TileOfQueries {
 
     explicit TileOfQueries(int64_t width) : states(TILE_ROWS * width) {}
 
-    // Takes those of a piece from a pair on, and multiplies them with its words. The processor is told early what is
-    // needed next: the sums of these, and the states of those behind them.
+    // Loads the queries of a piece from a pair on and multiplies them with the piece's tokens. Prefetches what is
+    // needed next: the sums of these queries and the states of the following ones.
     template <typename Width>
     void fill(const Plan& plan, const Pairs& pairs, const Piece& piece, int64_t first, const BFloat16* all_states,
               const float* all_sums, const uint32_t* columns, Width width) {
@@ -73,7 +73,7 @@ struct TileOfQueries {
     }
 };
 
-// Memory of a thread for a head's queries and for a piece.
+// The memory of a thread for the queries of a head and for a piece.
 struct TileMemory {
     float* sums;  // of weights and values [Q, E]
     Numbers<float> total;
@@ -91,7 +91,7 @@ struct TileMemory {
     ~TileMemory() { memory_of_thread.release(); }
 };
 
-// width: that of the plan, which may be known when this is compiled.
+// width: the width of the plan, which may be a compile-time constant.
 template <typename Width>
 void attend_head(const Plan& plan, int64_t head, const BFloat16* query, const BFloat16* key, const BFloat16* value,
                  const float* scores, BFloat16* output, float* normaliser, TileMemory& memory, Width width) {
@@ -108,19 +108,19 @@ void attend_head(const Plan& plan, int64_t head, const BFloat16* query, const BF
     alignas(64) BFloat16 weights[TILE_ROWS * PIECE];
     for_each_piece(plan, head, pairs, [&](const Piece& piece) {
         const BFloat16 *keys[PIECE], *values[PIECE];
-        for (int64_t word = 0; word < piece.count; ++word) {
-            keys[word] = key + piece.index[word] * width;
-            values[word] = value + piece.index[word] * width;
+        for (int64_t token = 0; token < piece.count; ++token) {
+            keys[token] = key + piece.index[token] * width;
+            values[token] = value + piece.index[token] * width;
         }
         arrange_columns(memory.columns.data(), keys, piece.count, width);
         arrange_rows(memory.value_rows.data(), values, piece.count, width);
-        Vector behind[2];  // minus infinity behind the last word
-        for (int64_t word = 0; word < PIECE; ++word)
-            behind[word / LANES][word % LANES] = word < piece.count ? 0.0f : -INFINITE;
+        Vector behind[2];  // minus infinity after the last token
+        for (int64_t token = 0; token < PIECE; ++token)
+            behind[token / LANES][token % LANES] = token < piece.count ? 0.0f : -INFINITE;
         const auto fill = [&](TileOfQueries& queries, int64_t first) {
             queries.fill(plan, pairs, piece, first, query, sums, memory.columns.data(), width);
         };
-        // The next queries are brought before these go on: what was written to memory cannot be read at once.
+        // The next queries are loaded before these continue, because data just written cannot be read at once.
         fill(memory.queries[0], piece.first_pair);
         for (int64_t first = piece.first_pair, turn = 0; first < piece.end_pair; turn = 1 - turn) {
             const TileOfQueries& here = memory.queries[turn];
@@ -131,9 +131,9 @@ void attend_head(const Plan& plan, int64_t head, const BFloat16* query, const BF
                 for (int64_t part = 0; part < 2; ++part)
                     rows[row][part] = load(here.logits + row * PIECE + part * LANES) * scaling + behind[part];
                 if (plan.query_positions)
-                    for (int64_t word = 0; word < piece.count; ++word)
-                        if (piece.index[word] > plan.query_positions[here.query[row]])
-                            rows[row][word / LANES][word % LANES] = -INFINITE;
+                    for (int64_t token = 0; token < piece.count; ++token)
+                        if (piece.index[token] > plan.query_positions[here.query[row]])
+                            rows[row][token / LANES][token % LANES] = -INFINITE;
                 lanes[row] = larger(rows[row][0], rows[row][1]);
             }
             Integers places, places_of_pairs;
@@ -141,7 +141,7 @@ void attend_head(const Plan& plan, int64_t head, const BFloat16* query, const BF
             const Vector score = gather(scores, places_of_pairs) * LOG2_E, before = gather(most, places);
             Vector now = larger(before, combine_lanes(lanes, larger) + score);
             scatter(most, here.count, places, now);
-            // Where nothing has been seen so far: no difference of infinities.
+            // If nothing has been read so far, infinities are not subtracted, which would give NaN.
             now = larger(now, broadcast(-std::numeric_limits<float>::max()));
             const Vector shift = score - now, factor = power_of_two(before - now);
             for (int64_t row = 0; row < TILE_ROWS; ++row) {
@@ -174,13 +174,13 @@ void attend_head(const Plan& plan, int64_t head, const BFloat16* query, const BF
 
 extern "C" {
 
-// Whether this process may use tiles; Linux must be asked for them.
+// Whether this process may use tiles; it must request them from Linux.
 int may_use_tiles() {
     constexpr int request_permission = 0x1023, tile_data = 18;
     return syscall(SYS_arch_prctl, request_permission, tile_data) == 0;
 }
 
-// What `attend_forward` computes, without dropout.
+// The same as `attend_forward`, without dropout.
 void attend_forward_bfloat16(const Plan* plan, const BFloat16* query, const BFloat16* key, const BFloat16* value,
                              const float* scores, BFloat16* output, float* normaliser, int num_threads) {
 #pragma omp parallel num_threads(num_threads)

@@ -1,7 +1,7 @@
 // Copyright 2026 The hier_nmt Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is common to the choice of sentences. Dimensions: B batch, H heads, Q queries, N sentences, E head width.
+// Shared parts of the selection of sentences. Dimensions: B batch, H heads, Q queries, N sentences, E head width.
 
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace {
 
-// The T best numbers that each lane has been shown, the best first, and where they came from; of equal ones the first.
+// The T best scores of each lane so far, the best first, and their indices; of equal ones the first wins.
 template <int T>
 struct BestOfLanes {
     Vector best[T];
@@ -20,7 +20,7 @@ struct BestOfLanes {
     }
 
     void add(Vector score, Integers here) {
-        // From the last place on: what makes room goes before those equal to it, which came later.
+        // From the last place on. A score goes after those equal to it, because they came first.
         Integers is_above = score > best[T - 1];
         for (int place = T - 1; place > 0; --place) {
             const Integers makes_room = score > best[place - 1];
@@ -43,7 +43,7 @@ inline void sort_lanes(Integers* numbers) {
         }
 }
 
-// What a head's queries choose from, and what they choose: the arguments of `choose_in_heads` for one head.
+// The arguments of `choose_in_heads` for one head: what its queries choose from, and what they choose.
 template <typename State>
 struct Choice {
     const State *query, *key;
@@ -61,7 +61,7 @@ struct Choice {
         return num_choosable ? std::clamp<int64_t>(num_choosable[place], 0, num_sentences) : num_sentences;
     }
 
-    // Minus infinity for sentences that may not be chosen, and behind the last, else 0.
+    // 0 for sentences that may be chosen, minus infinity for others and after the last.
     Numbers<float> added() const {
         Numbers<float> numbers(num_pieces() * PIECE, -INFINITE);
         for (int64_t sentence = 0; sentence < num_sentences; ++sentence)
@@ -70,10 +70,10 @@ struct Choice {
     }
 };
 
-// The keys of the sentences that may be chosen, less their mean, which adds the same to all products of a query.
+// The keys of the sentences that may be chosen, minus their mean, which shifts all products of a query equally.
 struct CentredKeys {
     Numbers<float> rows;      // [pieces * PIECE][E], zeros for other sentences
-    float whole_norm = 0.0f;  // the largest length of a key, and the mean's; no number if one of the keys is none
+    float whole_norm = 0.0f;  // largest norm of a key plus the norm of the mean; NaN if a key has NaN
 
     explicit CentredKeys(const Choice<float>& choice) : rows(choice.num_pieces() * PIECE * choice.width, 0.0f) {
         const int64_t width = choice.width;
@@ -94,21 +94,21 @@ struct CentredKeys {
     }
 };
 
-// A head's queries for which products that are not exact do not tell the best sentences.
+// The queries of a head for which approximate products do not determine the best sentences.
 struct Undecided {
     std::vector<int64_t> places;
 
     void add(int64_t begin, int64_t end) {
         for (int64_t place = begin; place < end; ++place) places.push_back(place);
     }
-    // Whether they are most of those seen so far, so that such products are not worth their time.
+    // Whether they are more than half of the queries so far, so that approximate products are not worth their time.
     bool are_too_many(int64_t num_seen) const { return num_seen >= 64 && 2 * int64_t(places.size()) > num_seen; }
 };
 
-// Has choose(choice) choose for each head. The t best sentences of each query and their relevance: indices and scores
-// [B, H, Q, t], 0 and minus infinity where there is none. sentence_mask [B, N]: nonzero on sentences that may be
-// chosen. own [B, Q]: numbers from 1 of sentences that are always among the t, or null. num_choosable [B, Q]: only the
-// first so many may be chosen, or null.
+// Calls choose(choice) for each head, which writes the t best sentences of each query and their relevance to indices
+// and scores [B, H, Q, t]: 0 and minus infinity in empty places. sentence_mask [B, N]: nonzero on sentences that may be
+// chosen. own [B, Q]: id, from 1, of a sentence that is always chosen, or null. num_choosable [B, Q]: how many of the
+// first sentences may be chosen, or null.
 template <typename State, typename Choose>
 void choose_in_heads(const Choice<State>& all, int64_t batch_size, int64_t num_heads, int num_threads, Choose choose) {
     const int64_t num_queries = all.num_queries, num_sentences = all.num_sentences, t = all.t;

@@ -1,7 +1,7 @@
 // Copyright 2026 The hier_nmt Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// The choice of sentences by their products in float32 with each query. Dimensions as in choice.h.
+// Selecting sentences by their float32 products with each query. Dimensions as in choice.h.
 
 #pragma once
 
@@ -9,10 +9,10 @@
 
 namespace {
 
-constexpr int64_t QUERIES_AT_ONCE = 64;  // queries that choose their sentences at one time
+constexpr int64_t QUERIES_AT_ONCE = 64;  // queries that choose their sentences at a time
 
-// The T best scores [length], the best first, and of equal ones the first: minus infinity and 0 where there are fewer.
-// Each lane keeps its own T best, which are merged in the end.
+// The T best scores [length] and their indices, the best first, of equal ones the first; minus infinity and 0 if there
+// are fewer. Each lane keeps its own T best, which are merged in the end.
 template <int T>
 void best_of(const float* of_row, int64_t length, int64_t* indices, float* scores) {
     BestOfLanes<T> lanes;

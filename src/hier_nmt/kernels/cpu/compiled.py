@@ -1,16 +1,16 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A compiled form of attention to selected sentences on the processor, for those who have a C++ compiler.
+"""Attention to selected sentences in C++ for the CPU, for users who have a compiler.
 
     from hier_nmt.kernels.cpu.compiled import use_compiled_attention
 
     use_compiled_attention()
 
-From then on `attention_kernel` "auto" and "grouped" use it on the processor, forward and backward, for float32 and, by
-way of float32, for half types; head widths must be multiples of 16. Where the processor multiplies tiles of matrices
-(AMX), it does so for head widths that are multiples of 32: to choose sentences, and in bfloat16 in the forward pass
-without dropout. `hier-nmt compile` compiles it once; from then on it is used whenever the package is imported, unless
-the environment variable HIER_NMT_COMPILED_ATTENTION is 0. Nothing needs it.
+From then on, `attention_kernel` "auto" and "grouped" use it on the CPU, forward and backward, for float32 and (computed
+in float32) for float16 and bfloat16; head widths must be multiples of 16. If the CPU has matrix tiles (AMX) and the
+head width is a multiple of 32, they are used to select sentences, and for bfloat16 in the forward pass without dropout.
+`hier-nmt compile` compiles the code once; from then on it is used whenever the package is imported, unless the
+environment variable HIER_NMT_COMPILED_ATTENTION is 0. The package also works without it.
 
 Dimensions: B batch, H heads, Q queries, K keys, N sentences, E head width, C sentences read per query, t selected.
 """
@@ -47,29 +47,30 @@ FUNCTIONS = (
     "relevance",
     "relevance_gradients",
 )
-# These are in the library where the compiler knew of the processor's matrix tiles.
+# These are in the library only if it was compiled for a CPU with matrix tiles.
 FUNCTIONS_WITH_TILES = ("attend_forward_bfloat16", "select_sentences_bfloat16", "select_sentences_tiles")
 DTYPES = (torch.float32, torch.bfloat16, torch.float16)
-# Head widths are multiples of it: the numbers of the longest vectors of the compiled code.
+# Head widths must be multiples of it: the number of elements of the longest vectors in the compiled code.
 LANES = 16
-# Bfloat16 numbers of a row of a tile; how many sentences are chosen with tiles, and in float32 by how many queries.
+# Bfloat16 elements of a row of a tile; the maximum t for which tiles select sentences, and the minimum number of
+# float32 queries.
 TILE_NUMBERS, MAX_CHOICES_WITH_TILES, MIN_QUERIES_WITH_TILES = 32, 8, 64
 
 
 def use_compiled_attention() -> None:
-    """Compiles the code, unless that has been done before, and has "auto" and "grouped" use it.
+    """Compiles the code if necessary, and makes "auto" and "grouped" use it.
 
-    The library is kept in the folder that the environment variable HIER_NMT_CACHE names, else in ~/.cache/hier_nmt.
+    The library is kept in the folder of the environment variable HIER_NMT_CACHE (default: ~/.cache/hier_nmt).
 
     Raises:
-        RuntimeError: there is no C++ compiler (the environment variable CXX, else g++), or it fails.
+        RuntimeError: there is no C++ compiler (the environment variable CXX, default: g++), or it fails.
     """
     library()
     register_backend(BACKEND)
 
 
 def is_compiled() -> bool:
-    """Whether the library is there, of these sources, for this machine and PyTorch."""
+    """Whether the library of these sources has been compiled for this machine and this PyTorch."""
     try:
         return library_path().exists()
     except (OSError, RuntimeError):  # no home directory, or one that cannot be read
@@ -78,11 +79,11 @@ def is_compiled() -> bool:
 
 @cache
 def library() -> ctypes.CDLL:
-    """The compiled library, built if it is missing."""
+    """The compiled library; it is built if it is missing."""
     path = library_path()
     if not path.exists():
         build(path)
-    # OpenMP is the one that PyTorch has loaded: two of them would fight for the cores.
+    # It uses the OpenMP library that PyTorch has loaded: two of them would compete for the cores.
     found = ctypes.CDLL(str(path))
     for name in (*FUNCTIONS, *(FUNCTIONS_WITH_TILES if found.may_use_tiles() else ())):
         getattr(found, name).restype = None
@@ -91,18 +92,18 @@ def library() -> ctypes.CDLL:
 
 @cache
 def has_tiles() -> bool:
-    """Whether the processor multiplies tiles of bfloat16 numbers (AMX), and Linux lets this process do so."""
+    """Whether the CPU has matrix tiles for bfloat16 (AMX), and Linux lets this process use them."""
     return bool(library().may_use_tiles())
 
 
 def uses_tiles(*states: torch.Tensor) -> bool:
-    """Whether states [B, H, L, E] like these are multiplied as tiles."""
+    """Whether states [B, H, L, E] like these are multiplied with matrix tiles."""
     of_tiles = [some.dtype == torch.bfloat16 and some.shape[-1] % TILE_NUMBERS == 0 for some in states]
     return all(of_tiles) and has_tiles()
 
 
 def library_path() -> Path:
-    """Where the library is kept: one file for each source, machine and PyTorch."""
+    """The path of the library; every version of the sources, machine and PyTorch has its own."""
     cache_folder = os.environ.get("HIER_NMT_CACHE") or Path.home() / ".cache" / "hier_nmt"
     texts = [source.read_text() for source in (*HEADERS, *SOURCES)]
     about = [*texts, *COMPILER_FLAGS, compiler(), torch.__version__, platform.machine(), processor()]
@@ -115,20 +116,20 @@ def compiler() -> str:
 
 
 def processor() -> str:
-    """The instructions that the processor knows, where the system tells."""
+    """The instruction sets of the CPU, if the system lists them, else its name."""
     information = Path("/proc/cpuinfo")
     lines = information.read_text().splitlines() if information.exists() else []
     return next((line for line in lines if line.startswith(("flags", "Features"))), platform.processor())
 
 
 def build(path: Path) -> None:
-    """Compiles the library to `path`, which appears only when it is complete."""
+    """Compiles the library to `path`, atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=path.parent) as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
         run = partial(run_compiler, folder)
         list(pool.map(run, ([*COMPILER_FLAGS, "-c", str(source)] for source in SOURCES)))
         linked = Path(folder) / "code.so"
-        # Without OpenMP: see `library`.
+        # Not linked with OpenMP, see `library`.
         run(["-shared", *(source.with_suffix(".o").name for source in SOURCES), "-o", linked.name])
         linked.replace(path)
 
@@ -175,12 +176,12 @@ class Tree(ctypes.Structure):
 
 
 def is_usable(query: torch.Tensor) -> bool:
-    """Whether the compiled form can take queries [B, H, Q, E] like these."""
+    """Whether the compiled code supports queries [B, H, Q, E] like these."""
     return query.dtype in DTYPES and query.device.type == "cpu" and query.shape[-1] % LANES == 0
 
 
 def address(tensor: torch.Tensor | None) -> int | None:
-    """Where a contiguous tensor's numbers are."""
+    """The address of a contiguous tensor's data; None for None."""
     assert tensor is None or tensor.is_contiguous()
     return None if tensor is None else tensor.data_ptr()
 
@@ -193,7 +194,7 @@ def make_plan(
     scaling: float,
     dropout: Any,
 ) -> Plan:
-    """What the compiled code is told besides the states: query, key and value. The tensors must outlive it."""
+    """The plan for the compiled code, for the states query, key and value. The tensors must outlive it."""
     query, key, _ = states
     batch_size, num_heads, num_queries, width = query.shape
     return Plan(
@@ -206,7 +207,7 @@ def make_plan(
 
 
 class CompiledAttention(torch.autograd.Function):
-    """What `GroupedAttention` of the models computes, with the same arguments."""
+    """The same as `GroupedAttention`, with the same arguments."""
 
     @staticmethod
     def forward(ctx, query, key, value, scores, sentence_ids, ranked, query_positions, scaling, dropout):  # type: ignore[no-untyped-def]
@@ -249,23 +250,23 @@ class CompiledAttention(torch.autograd.Function):
 
 
 def with_whole_rows(states: torch.Tensor) -> torch.Tensor:
-    """States [B, H, L, E] that new tensors can be made like: as they are, if no numbers are shared or left out."""
+    """The states [B, H, L, E], made contiguous unless `empty_like` gives tensors of the same strides."""
     is_usable = states.stride(-1) == 1 and torch.empty_like(states, device="meta").stride() == states.stride()
     return states if is_usable else states.contiguous()
 
 
 def laid_out_like(states: torch.Tensor, others: torch.Tensor) -> torch.Tensor:
-    """States whose numbers are where those of the others are in their memory."""
+    """The states with the memory layout of the others."""
     return states if states.stride() == others.stride() else torch.empty_like(others).copy_(states)
 
 
 def pointer_to_rows(states: torch.Tensor) -> ctypes.c_void_p:
-    """A pointer to numbers that need not be contiguous."""
+    """A pointer to the data of a tensor that need not be contiguous."""
     return ctypes.c_void_p(states.data_ptr())
 
 
 def as_pointer(tensor: torch.Tensor | None) -> ctypes.c_void_p:
-    """A pointer to the numbers of a contiguous tensor, or a null pointer."""
+    """A pointer to the data of a contiguous tensor; a null pointer for None."""
     return ctypes.c_void_p(address(tensor))
 
 
@@ -277,13 +278,13 @@ def search_all(
     own_sentence_ids: torch.Tensor | None,
     num_choosable: torch.Tensor | None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Sentences of `sentence_selection.search_all`, whose arguments these are."""
+    """The same as `sentence_selection.search_all`, with the same arguments."""
     arguments = query, key, sentence_mask, t, own_sentence_ids, num_choosable
     if query.shape[2] == 1:
-        # A decoding step is faster where nothing is done to each key.
+        # The preparation of all keys would take too long for a decoding step.
         return sentence_search.search_all(*arguments)
     if torch.isnan(query.sum() + key.masked_fill(~sentence_mask[:, None, :, None], 0.0).sum()):
-        # Comparisons would leave out NaN, and hide it.
+        # Comparisons in the compiled code would skip NaN and hide it.
         return sentence_search.search_all(*arguments)
     batch_size, num_heads, num_queries, width = query.shape
     with_tiles = t <= MAX_CHOICES_WITH_TILES and width % TILE_NUMBERS == 0 and has_tiles()
@@ -308,7 +309,7 @@ def search_tree(
     t: int,
     own_sentence_ids: torch.Tensor | None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Leaves of `sentence_tree.search_tree`, whose arguments these are."""
+    """The same as `sentence_tree.search_tree`, with the same arguments."""
     batch_size, num_heads, num_queries, width = query.shape
     query, all_keys, all_masks = query.contiguous(), torch.cat(list(keys), dim=2), as_bytes(torch.cat(list(masks), 1))
     own_sentence_ids = None if own_sentence_ids is None else own_sentence_ids.contiguous()
@@ -324,7 +325,7 @@ def search_tree(
 
 
 def relevance(query: torch.Tensor, key: torch.Tensor, indices: torch.Tensor) -> torch.Tensor:
-    """Scores [B, H, Q, C] of `relevance_of_selected`, whose arguments these are."""
+    """Scores [B, H, Q, C] of `relevance_of_selected`, with the same arguments."""
     states = [query.contiguous(), key.contiguous(), indices.contiguous()]
     scores = query.new_empty(indices.shape)
     call("relevance", sizes_of_relevance(query, key, indices), [*states, scores])
@@ -334,7 +335,7 @@ def relevance(query: torch.Tensor, key: torch.Tensor, indices: torch.Tensor) -> 
 def relevance_gradients(
     query: torch.Tensor, key: torch.Tensor, indices: torch.Tensor, grad_scores: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Gradients of query [B, H, Q, E] and key [B, H, N, E] from that of the scores [B, H, Q, C]."""
+    """Gradients of query [B, H, Q, E] and key [B, H, N, E] from those of the scores [B, H, Q, C]."""
     states = [some.contiguous() for some in (query, key, indices, grad_scores)]
     grads = torch.empty_like(states[0]), torch.empty_like(states[1])
     call("relevance_gradients", sizes_of_relevance(query, key, indices), [*states, *grads])
@@ -342,7 +343,7 @@ def relevance_gradients(
 
 
 def sizes_of_relevance(query: torch.Tensor, key: torch.Tensor, indices: torch.Tensor) -> tuple[int, ...]:
-    """The sizes that the compiled `relevance` is told."""
+    """The sizes that the compiled `relevance` takes."""
     return (query.shape[0] * query.shape[1], query.shape[2], key.shape[2], query.shape[3], indices.shape[3])
 
 

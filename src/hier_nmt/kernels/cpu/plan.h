@@ -17,15 +17,15 @@
 
 extern "C" {
 
-// How far it is from one document, head and row of a tensor [B, H, L, E] to the next.
+// Strides of the documents, heads and rows of a tensor [B, H, L, E], in elements.
 struct Steps {
     int64_t document, head, row;
 };
 
-// What is attended to; see RankedSentences in torch_cpu/block_plan.py for the last five.
+// What is attended to; rank, start, length and keys are those of RankedSentences in torch_cpu/block_plan.py.
 struct Plan {
     int64_t batch_size, num_heads, num_queries, num_keys, width, num_choices, num_numbers;
-    const int64_t* numbers;          // sentences read [B, H, Q, C], from 1; 0 is none
+    const int64_t* numbers;          // ids of the sentences to read [B, H, Q, C], from 1; 0 is none
     const int64_t* query_positions;  // [Q], or null
     const int64_t* rank;
     const int64_t* start;
@@ -33,21 +33,21 @@ struct Plan {
     const int64_t* keys;
     float scaling, dropout;
     uint64_t seed;
-    Steps of_query, of_key, of_value;  // also of the output and of all gradients; with tiles, of no use
+    Steps of_query, of_key, of_value;  // also of the output and of all gradients; not used with tiles
 };
 
 }  // extern "C"
 
 namespace {
 
-// Uninitialised memory for numbers, on huge pages where the system has them.
+// Uninitialised memory for floats, on huge pages if the system has them.
 class Memory {
   public:
     Memory() = default;
     Memory(const Memory&) = delete;
     ~Memory() { std::free(numbers_); }
 
-    // Room for so many numbers; what was there before is lost. Null if there is none.
+    // Memory for this many floats; the earlier contents are lost. Null if there is not enough memory.
     float* take(int64_t count) {
         if (count > count_) {
             constexpr int64_t page = 1 << 21;
@@ -61,7 +61,7 @@ class Memory {
         }
         return numbers_;
     }
-    // Gives back what would be too much to keep for the next call.
+    // Frees the memory if it is too much to keep for the next call.
     void release() {
         constexpr int64_t most_kept = 3 << 20;
         if (count_ <= most_kept) return;
@@ -74,7 +74,7 @@ class Memory {
     int64_t count_ = 0;
 };
 
-// Each thread keeps its own from one call to the next: fresh pages cost more than what is done with them.
+// Each thread keeps its memory between calls, because fresh pages cost more than the arithmetic on them.
 thread_local Memory memory_of_thread;
 
 // Rows [L, E] of a document and head.
@@ -90,7 +90,7 @@ struct Rows {
 
 // The pairs of one document and head, sorted by sentence.
 struct Pairs {
-    std::vector<int64_t> begin;  // of each number's pairs [1 + N + 1]
+    std::vector<int64_t> begin;  // of the pairs of each sentence id [1 + N + 1]
     std::vector<int32_t> pair;   // query * C + choice
 
     Pairs(const Plan& plan, int64_t head) : begin(plan.num_numbers + 1), pair() {
@@ -104,14 +104,14 @@ struct Pairs {
     }
 };
 
-// Up to PIECE words of one sentence, and the queries that read them.
+// Up to PIECE tokens of a sentence, and the queries that read them.
 struct Piece {
-    int64_t count;                // its words
-    int64_t index[PIECE];         // of each among the document's keys
+    int64_t count;                // number of tokens
+    int64_t index[PIECE];         // index of each token among the document's keys
     int64_t first_pair, end_pair;
 };
 
-// Calls use(piece) for all pieces of all sentences of a document and head that somebody reads.
+// Calls use(piece) for every piece of every sentence of a document and head that some query reads.
 template <typename Use>
 void for_each_piece(const Plan& plan, int64_t head, const Pairs& pairs, Use use) {
     const int64_t document = head / plan.num_heads;
@@ -121,8 +121,8 @@ void for_each_piece(const Plan& plan, int64_t head, const Pairs& pairs, Use use)
         for (int64_t first = 0; first < plan.length[rank]; first += PIECE) {
             Piece piece;
             piece.count = std::min(PIECE, plan.length[rank] - first);
-            for (int64_t word = 0; word < piece.count; ++word)
-                piece.index[word] = plan.keys[plan.start[rank] + first + word] - document * plan.num_keys;
+            for (int64_t token = 0; token < piece.count; ++token)
+                piece.index[token] = plan.keys[plan.start[rank] + first + token] - document * plan.num_keys;
             piece.first_pair = pairs.begin[number];
             piece.end_pair = pairs.begin[number + 1];
             use(piece);

@@ -1,10 +1,9 @@
 // Copyright 2026 The hier_nmt Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// The choice of the t sentences that matter to each query, in float32: what sentence_search.py computes with
-// PyTorch.
+// Selecting the t most relevant sentences of each query, in float32: the same as sentence_search.py.
 //
-// Each (document, head) is the work of one thread. Dimensions as in choice.h.
+// One thread computes each (document, head). Dimensions as in choice.h.
 
 #include <numeric>
 
@@ -19,14 +18,14 @@ namespace {
 
 #ifdef HAS_BYTE_PRODUCTS
 
-// From how many sentences and queries on, and up to which t, products of rounded numbers come first.
+// Minimum numbers of sentences and queries, and maximum t, for which products of rounded numbers come first.
 constexpr int64_t MIN_ROUNDED_SENTENCES = 256, MIN_ROUNDED_QUERIES = 64, MAX_ROUNDED_CHOICES = 8;
 
-// Numbers [width] rounded to multiples of `scale`, at most 127 of them.
+// Numbers [width] rounded to multiples of `scale`, up to 127 times the scale.
 struct Rounded {
     float scale;
-    float norm;   // length of the numbers
-    float error;  // length of what rounding took away
+    float norm;   // of the numbers
+    float error;  // norm of the rounding error
 
     Rounded(const float* numbers, int64_t width, int8_t* multiples) {
         Vector most = {}, lost = {};
@@ -47,11 +46,11 @@ struct Rounded {
     }
 };
 
-// The sentences' keys, less their mean and rounded.
+// The keys of the sentences, minus their mean, rounded.
 struct RoundedKeys {
-    Numbers<uint8_t> bytes;  // [pieces][E / 4][PIECE][4], each 128 more than the multiple
+    Numbers<uint8_t> bytes;  // [pieces][E / 4][PIECE][4], each the multiple plus 128
     Numbers<float> scales;   // [pieces * PIECE]
-    float norm = 0.0f, error = 0.0f;  // the largest of a key less the mean
+    float norm = 0.0f, error = 0.0f;  // the largest of all keys minus the mean
     float whole_norm;                 // see `CentredKeys`
 
     explicit RoundedKeys(const Choice<float>& choice)
@@ -75,7 +74,7 @@ struct RoundedKeys {
 struct RoundedQueries {
     const float* rows[ROWS];
     Numbers<int8_t> multiples;  // [ROWS][E]
-    float margins[ROWS];            // how far a rounded product can be from the true one, in multiples of the scale
+    float margins[ROWS];            // maximum error of a rounded product, in multiples of the scale
     int32_t sums[ROWS];             // of the multiples
 
     explicit RoundedQueries(int64_t width) : multiples(ROWS * width) {}
@@ -86,7 +85,7 @@ struct RoundedQueries {
             rows[row] = choice.query + (first + std::min(row, count - 1)) * width;
             int8_t* to = multiples.data() + row * width;
             const Rounded rounded(rows[row], width, to);
-            // By the triangle inequality, and what float32 loses in the sums of both kinds.
+            // By the triangle inequality, plus the float32 rounding errors of both sums.
             const float margin = rounded.error * keys.norm + (rounded.norm + rounded.error) * keys.error +
                                  float(width + 16) * 0x1p-23f * rounded.norm * keys.whole_norm;
             margins[row] = 1.001f * margin / rounded.scale;
@@ -96,7 +95,7 @@ struct RoundedQueries {
 };
 
 // Rounded products [ROWS][PIECE] of the queries with a piece of the keys, in multiples of the queries' scale.
-// Not inlined, where its totals would not stay in registers.
+// Not inlined, because its totals would not stay in registers then.
 __attribute__((noinline)) void multiply_rounded(const RoundedQueries& queries, const RoundedKeys& keys, int64_t piece,
                                                 int64_t width, const float* added, float* products, int64_t length) {
     __m512i totals[ROWS][2];
@@ -121,7 +120,7 @@ __attribute__((noinline)) void multiply_rounded(const RoundedQueries& queries, c
     }
 }
 
-// A number that at least t of the products [length] are not below: the t-th largest of the lanes' largest.
+// A lower bound of the t largest products [length]: the t-th largest of the maxima of the lanes.
 inline float lower_bound(const float* products, int64_t length, int64_t t) {
     Vector most[2] = {broadcast(-INFINITE), broadcast(-INFINITE)};
     for (int64_t place = 0; place < length; place += PIECE)
@@ -138,7 +137,7 @@ inline float lower_bound(const float* products, int64_t length, int64_t t) {
     }
 }
 
-// The places of numbers among the first `count` that are not below the least, in ascending order; their number.
+// Writes the places of those of the first `count` numbers that are at least `least`, ascending; returns how many.
 inline int64_t find_above(const float* numbers, int64_t count, float least, int32_t* places) {
     int64_t found = 0;
     Integers here;
@@ -151,9 +150,9 @@ inline int64_t find_above(const float* numbers, int64_t count, float least, int3
     return found;
 }
 
-// Chooses, where there are many sentences. Products of numbers rounded to 8 bits rule out the sentences that cannot be
-// among the t best however rounding went; the others' true products decide. Gives back the queries for which that does
-// not rule out most of them.
+// Chooses among many sentences. Products of numbers rounded to 8 bits rule out the sentences that cannot be among the t
+// best, whatever the rounding errors; the exact products of the others decide. Returns the queries for which this does
+// not rule out most sentences.
 Undecided select_by_rounded_products(const Choice<float>& choice) {
     Undecided undecided;
     const int64_t length = choice.num_pieces() * PIECE, width = choice.width, t = choice.t;
@@ -222,7 +221,7 @@ Undecided select_by_rounded_products(const Choice<float>& choice) {
 
 extern "C" {
 
-// query [num_heads, Q, E] . key [num_heads, N, E] / sqrt(E) of the keys that indices [num_heads, Q, C] names.
+// query [num_heads, Q, E] . key [num_heads, N, E] / sqrt(E) for the keys with the indices [num_heads, Q, C].
 void relevance(int64_t num_heads, int64_t num_queries, int64_t num_keys, int64_t width, int64_t num_choices,
                const float* query, const float* key, const int64_t* indices, float* scores, int num_threads) {
     const float scaling = 1.0f / std::sqrt(float(width));

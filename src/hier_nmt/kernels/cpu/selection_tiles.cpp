@@ -1,7 +1,7 @@
 // Copyright 2026 The hier_nmt Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// The choice of sentences with tiles; what selection.cpp computes. Dimensions as in choice.h; E is a multiple of 32.
+// The same as selection.cpp, with matrix tiles. Dimensions as in choice.h; E is a multiple of 32.
 
 #include "tiles.h"
 
@@ -11,7 +11,7 @@
 
 namespace {
 
-// What 32 queries, each in a lane of two vectors, are told about the sentences they choose from.
+// The limits of 32 queries, one in each lane of two vectors, on the sentences they choose from.
 struct Limits {
     Vector own_scores[2];
     Integers own[2], num_choosable[2];
@@ -28,7 +28,7 @@ struct Limits {
         own_scores[0] = own_scores[1] = broadcast(-INFINITE);
     }
 
-    // The score of a sentence as it is ranked: the own one, if it may be chosen, before all others.
+    // The score by which a sentence is ranked: the own one, if it may be chosen, before all others.
     Vector ranked(Vector score, int part, Integers sentence) {
         score = sentence < num_choosable[part] ? score : broadcast(-INFINITE);
         const Integers is_own = sentence == own[part];
@@ -40,25 +40,25 @@ struct Limits {
 // Products of a head's sentences with 32 of its queries at a time, in bfloat16.
 class BFloat16Products {
   public:
-    static constexpr int NUM_MORE = 0;  // sentences that are found besides the best
+    static constexpr int NUM_MORE = 0;  // number of sentences to find besides the best
 
     explicit BFloat16Products(const Choice<BFloat16>& choice)
         : choice_(choice), keys_(choice.num_pieces() * PIECE * choice.width), columns_(PIECE * choice.width / 2) {
         std::copy_n(choice.key, choice.num_sentences * choice.width, keys_.data());
     }
 
-    // Takes these 32 queries.
+    // Loads these 32 queries.
     void take(const BFloat16* const* queries) { arrange_columns(columns_.data(), queries, PIECE, choice_.width); }
-    // Products [32][32] of the sentences from this one on with the queries.
+    // Products [32][32] of the queries with the sentences from this one on.
     void multiply(int64_t sentence, float* products) const {
         multiply_piece(keys_.data() + sentence * choice_.width, columns_.data(), choice_.width, products);
     }
-    // The T best of those found for half of the queries.
+    // The T best of the found sentences, for half of the queries.
     template <int T>
     BestOfLanes<T> best_of(const BestOfLanes<T>& found, int, Limits&) const {
         return found;
     }
-    // Which of these queries' best are certain: all bits of their lanes are.
+    // For which of these queries the best are certain: all bits of the lane are set.
     template <int T>
     Integers are_certain(const BestOfLanes<T>&, int) const {
         return Integers{} - 1;
@@ -70,7 +70,7 @@ class BFloat16Products {
     Numbers<uint32_t> columns_;
 };
 
-// Writes numbers [E] rounded to bfloat16. Adds the squares of the numbers and of what rounding took away.
+// Writes numbers [E] rounded to bfloat16. Adds up the squares of the numbers and of the rounding errors.
 inline void round_to_bfloat16(const float* numbers, int64_t width, BFloat16* rounded, Vector& squares, Vector& lost) {
     for (int64_t place = 0; place < width; place += LANES) {
         const Vector some = load(numbers + place);
@@ -81,13 +81,13 @@ inline void round_to_bfloat16(const float* numbers, int64_t width, BFloat16* rou
     }
 }
 
-// At least the lengths, from the sums of squares.
+// Upper bounds of the norms, from the sums of squares.
 inline Vector lengths(Vector squares, int64_t width) {
     return Vector(_mm512_sqrt_ps(__m512(squares))) * 1.001f + float(width) * TOO_SMALL;
 }
 
-// The same in float32. Products of numbers rounded to bfloat16 tell which sentences can be among the best; the true
-// products of those decide, unless too many are nearly as good.
+// The same in float32. Products of numbers rounded to bfloat16 determine which sentences can be among the best; the
+// exact products of these decide, unless too many are nearly as good.
 class Float32Products {
   public:
     static constexpr int NUM_MORE = 3;
@@ -118,7 +118,7 @@ class Float32Products {
             }
             const Vector norm = lengths(combine_lanes(squares, plus), width);
             const Vector error = lengths(combine_lanes(lost, plus), width);
-            // By the triangle inequality, and what float32 loses in the sums of both kinds.
+            // By the triangle inequality, plus the float32 rounding errors of both sums.
             margins_[part] = error * norm_ + (norm + error) * error_ +
                              norm * (float(width + 16) * 0x1p-22f * whole_norm_) +
                              (norm + (1.0f + whole_norm_)) * (float(width) * TOO_SMALL);
@@ -145,13 +145,13 @@ class Float32Products {
     }
     template <int T>
     Integers are_certain(const BestOfLanes<T + NUM_MORE>& found, int part) const {
-        const Vector margin = margins_[part];  // no number where keys or query are none
+        const Vector margin = margins_[part];  // NaN if a key or the query has NaN
         const Vector last = found.best[T - 1], not_scored = found.best[T + NUM_MORE - 1];
         return margin < 1e30f & (not_scored == -INFINITE | not_scored < last - 2.0f * margin);
     }
 
   private:
-    // Products of a sentence for each of 16 queries.
+    // Exact products of one sentence for each of 16 queries.
     Vector products_of(Integers sentences, int part) const {
         Vector sums[LANES];
         for (int64_t lane = 0; lane < LANES; ++lane) {
@@ -168,21 +168,21 @@ class Float32Products {
     }
 
     const Choice<float>& choice_;
-    Numbers<BFloat16> keys_;    // less their mean [pieces * PIECE][E]
+    Numbers<BFloat16> keys_;    // minus their mean [pieces * PIECE][E]
     Numbers<BFloat16> states_;  // [PIECE][E]
     Numbers<uint32_t> columns_;
     const float* queries_[PIECE];
-    float norm_ = 0.0f, error_ = 0.0f;  // the largest length of a key less the mean, and of what rounding took from it
+    float norm_ = 0.0f, error_ = 0.0f;  // largest norm of a key minus the mean, and of its rounding error
     float whole_norm_;                  // see `CentredKeys`
-    Vector margins_[2];                 // how far each query's products may be from those in float32
+    Vector margins_[2];                 // maximum error of each query's products against float32
 };
 
-// The T best of 16 queries, which are members of the T groups of `size` neighbours with the best members.
-// scores: of each sentence, PIECE numbers apart; behind the last there is room for a group.
+// The T best sentences of 16 queries, which are in the T groups of `size` neighbours with the best members.
+// scores: of each sentence, PIECE elements apart; after the last there is room for a group.
 template <int T>
 BestOfLanes<T> best_members(BestOfLanes<T> groups, int32_t num_groups, int32_t size, float* scores) {
     if (size == 1) return groups;
-    for (int place = 0; place < T; ++place)  // where there is none, the one behind the last
+    for (int place = 0; place < T; ++place)  // where there is no group, the one after the last
         groups.at[place] = groups.best[place] > -INFINITE ? groups.at[place] : Integers{} + num_groups;
     for (int64_t row = num_groups * size; row < (num_groups + 1) * size; ++row)
         store(scores + row * PIECE, broadcast(-INFINITE));
@@ -198,18 +198,18 @@ BestOfLanes<T> best_members(BestOfLanes<T> groups, int32_t num_groups, int32_t s
     return members;
 }
 
-// Chooses T sentences for each of a head's queries. Gives back those for which that is not certain.
+// Chooses T sentences for each query of a head. Returns the queries for which they are not certain.
 template <typename Products, int T, typename State>
 Undecided choose(const Choice<State>& choice) {
     constexpr int NUM_FOUND = T + Products::NUM_MORE;
     const Tiles tiles;
     const int64_t length = choice.num_pieces() * PIECE, width = choice.width;
-    const float scaling = choice.scaling();  // comes last: it changes no order
+    const float scaling = choice.scaling();  // applied last, because it does not change the order
     const Numbers<float> added = choice.added();
     const bool is_limited = choice.own || choice.num_choosable;
     Products products(choice);
     Numbers<float> scores((length + TILE_ROWS) * PIECE);
-    int32_t group_size = 1;  // as many groups as members of the groups with the best
+    int32_t group_size = 1;  // the number of groups is about that of the members of T groups
     while (group_size < TILE_ROWS && 2 * group_size * group_size * NUM_FOUND < length) group_size *= 2;
     Undecided undecided;
     for (int64_t first = 0; first < choice.num_queries; first += PIECE) {

@@ -1,27 +1,27 @@
 // Copyright 2026 The hier_nmt Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// The walk down a binary tree over the sentences, in float32: what sentence_tree.py computes with PyTorch.
+// The walk down a binary tree over the sentences, in float32: the same as tree_search.py.
 
 #include "choice.h"
 
 extern "C" {
 
-// The levels of a binary tree over the sentences, leaves first: keys [B, H, nodes of all levels, E] and masks
-// [B, nodes of all levels], in which level l begins at node `first_node[l]`.
+// The levels of a binary tree over the sentences, leaves first, with all levels in one dimension: keys [B, H, nodes, E]
+// and masks [B, nodes]; level l begins at node `first_node[l]`.
 struct Tree {
     int64_t batch_size, num_heads, num_queries, width, num_nodes, num_levels, start_level, t;
     const int64_t* first_node;  // [levels + 1]
     const float* keys;
     const uint8_t* masks;
-    const int64_t* own;  // [B, Q], numbers from 1, or null
+    const int64_t* own;  // [B, Q], sentence ids from 1, or null
 };
 
 }  // extern "C"
 
 namespace {
 
-// A level of the tree: keys [nodes, E], behind which those of the level above it stand, and what is a node.
+// A level of the tree: keys [nodes, E], followed by those of the next level, and the mask of its nodes.
 struct Level {
     const float* keys;
     const uint8_t* mask;
@@ -30,12 +30,12 @@ struct Level {
     bool has(int64_t node) const { return node < num_nodes && mask[node]; }
 };
 
-// A relevance that is NaN comes last, but its node exists.
+// The score, with NaN and minus infinity replaced by the lowest number, so that such nodes come last but exist.
 inline Vector at_least_something(Vector score) {
     return score > -std::numeric_limits<float>::max() ? score : broadcast(-std::numeric_limits<float>::max());
 }
 
-constexpr int32_t NO_NODE = 1 << 29;  // larger than any, and so are its children
+constexpr int32_t NO_NODE = 1 << 29;  // larger than any node, and so are its children
 
 // Relevance of both children of a node for each of LANES queries.
 inline void score_children(const Level& level, const float* const* queries, Integers nodes, Vector (&scores)[2]) {
@@ -54,8 +54,8 @@ inline void score_children(const Level& level, const float* const* queries, Inte
         scores[side] = at_least_something(combine_lanes(products[side], plus));
 }
 
-// Goes down one level with LANES queries. nodes: those that each keeps, ascending, and NO_NODE behind them. Of their
-// children the T best stay, of equal ones the first. own: a child that stays in any case, or -1.
+// Goes down one level with LANES queries. nodes: the kept nodes of each, ascending, then NO_NODE. The T best of their
+// children are kept; of equal ones the first. own: a child that is always kept, or -1.
 template <int T>
 void descend(Integers (&nodes)[T], const float* const* queries, const Level& level, Integers own) {
     BestOfLanes<T> best;
@@ -79,7 +79,7 @@ void descend(Integers (&nodes)[T], const float* const* queries, const Level& lev
 
 // The same with one query and any number t.
 void descend(std::vector<int64_t>& nodes, const float* query, const Level& level, int64_t t, int64_t own) {
-    std::vector<std::pair<float, int64_t>> children;  // less their relevance, and the nodes
+    std::vector<std::pair<float, int64_t>> children;  // negative relevance, and node
     for (const int64_t node : nodes)
         for (int64_t child = 2 * node; child < 2 * node + 2; ++child)
             if (level.has(child)) {
@@ -93,7 +93,7 @@ void descend(std::vector<int64_t>& nodes, const float* query, const Level& level
     std::sort(nodes.begin(), nodes.end());
 }
 
-// The walks of a head's queries.
+// The walks of the queries of a head.
 class HeadOfTree {
   public:
     HeadOfTree(const Tree& tree, int64_t head, const float* query, int64_t* leaves, uint8_t* is_kept)
@@ -163,7 +163,7 @@ class HeadOfTree {
 
 extern "C" {
 
-// Leaves [B, H, Q, t] that the walk keeps, ascending, 0 behind them; is_kept [B, H, Q, t] says where they end.
+// Writes the leaves [B, H, Q, t] that the walk keeps, ascending, then 0; is_kept [B, H, Q, t] tells which are leaves.
 void search_tree(const Tree* tree, const float* query, int64_t* leaves, uint8_t* is_kept, int num_threads) {
 #pragma omp parallel for schedule(dynamic) num_threads(num_threads)
     for (int64_t head = 0; head < tree->batch_size * tree->num_heads; ++head) {

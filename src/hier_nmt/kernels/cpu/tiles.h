@@ -1,7 +1,7 @@
 // Copyright 2026 The hier_nmt Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Products of tiles of bfloat16 numbers (AMX), which are exact and summed in float32. E head width, a multiple of 32.
+// Products of tiles of bfloat16 numbers (AMX), exact and summed in float32. E: head width, a multiple of 32.
 
 #pragma once
 
@@ -16,16 +16,16 @@ namespace {
 
 typedef uint16_t BFloat16;  // its bits
 
-constexpr int64_t TILE_ROWS = 16;                  // rows of a tile, and float32 numbers of one
-constexpr int64_t TILE_NUMBERS = 32;               // bfloat16 numbers of a row of a tile
+constexpr int64_t TILE_ROWS = 16;                  // rows of a tile, and float32 numbers of a row
+constexpr int64_t TILE_NUMBERS = 32;               // bfloat16 numbers of a row
 constexpr int64_t TILE_PAIRS = TILE_ROWS * LANES;  // pairs of bfloat16 numbers of a tile
 static_assert(TILE_ROWS == LANES && TILE_NUMBERS == PIECE);
 
-// The tiles of this thread, all of 16 rows of 64 bytes. In the end they are as somebody else had set them up before.
+// Configures the tiles of this thread, all with 16 rows of 64 bytes; the destructor restores the earlier configuration.
 class Tiles {
   public:
     Tiles() {
-        alignas(64) uint8_t all_of_one_size[64] = {1};  // the first palette
+        alignas(64) uint8_t all_of_one_size[64] = {1};  // palette 1
         for (int tile = 0; tile < 8; ++tile) {
             all_of_one_size[16 + 2 * tile] = 64;  // bytes of a row
             all_of_one_size[48 + tile] = TILE_ROWS;
@@ -40,7 +40,7 @@ class Tiles {
     alignas(64) uint8_t before_[64];
 };
 
-// What was written before is in memory when tiles are loaded.
+// Makes the compiler write pending data to memory before tiles are loaded.
 inline void finish_writing() { __asm__ volatile("" ::: "memory"); }
 
 // The bits of 16 numbers as integers.
@@ -53,28 +53,29 @@ inline void narrow(BFloat16* to, Vector numbers) {
     std::memcpy(to, &bits, sizeof(bits));
 }
 
-// The states [PIECE][E] of `count` words as the right factors of products with rows of E numbers, zeros behind the
-// last: tiles [E / 32][2], the second of the words from the 17th on, of the words' pairs of neighbouring numbers
-// [16][words].
-inline void arrange_columns(uint32_t* tiles, const BFloat16* const* words, int64_t count, int64_t width) {
+// The states [PIECE][E] of `count` tokens, zeros after the last, as right factors of products with rows of E numbers:
+// tiles [E / 32][2], the second for the tokens from the 17th on. A tile [16][tokens] has pairs of adjacent numbers of a
+// token.
+inline void arrange_columns(uint32_t* tiles, const BFloat16* const* tokens, int64_t count, int64_t width) {
     for (int64_t place = 0; place < width; place += TILE_NUMBERS)
         for (int64_t first = 0; first < PIECE; first += LANES, tiles += TILE_PAIRS) {
             Vector pairs[LANES] = {};
-            for (int64_t word = first; word < std::min(first + LANES, count); ++word)
-                pairs[word - first] = Vector(_mm512_loadu_ps(words[word] + place));
+            for (int64_t token = first; token < std::min(first + LANES, count); ++token)
+                pairs[token - first] = Vector(_mm512_loadu_ps(tokens[token] + place));
             transpose_lanes(pairs);
             std::memcpy(tiles, pairs, sizeof(pairs));
         }
 }
 
-// The same as the right factors of products with weights of the words: tiles [E / 16] of the pairs of neighbouring
-// words' numbers [16][numbers].
-inline void arrange_rows(uint32_t* tiles, const BFloat16* const* words, int64_t count, int64_t width) {
+// The same as right factors of products with the weights of the tokens: tiles [E / 16]. A tile [16][numbers] has pairs
+// of the numbers of two adjacent tokens.
+inline void arrange_rows(uint32_t* tiles, const BFloat16* const* tokens, int64_t count, int64_t width) {
     for (int64_t place = 0; place < width; place += LANES)
-        for (int64_t word = 0; word < PIECE; word += 2, tiles += LANES) {
+        for (int64_t token = 0; token < PIECE; token += 2, tiles += LANES) {
             __m512i pair = _mm512_setzero_si512();
-            if (word < count) pair = widen(words[word] + place);
-            if (word + 1 < count) pair = _mm512_or_si512(pair, _mm512_slli_epi32(widen(words[word + 1] + place), 16));
+            if (token < count) pair = widen(tokens[token] + place);
+            if (token + 1 < count)
+                pair = _mm512_or_si512(pair, _mm512_slli_epi32(widen(tokens[token + 1] + place), 16));
             std::memcpy(tiles, &pair, sizeof(pair));
         }
 }
@@ -95,7 +96,7 @@ inline void multiply_with_columns(const BFloat16* rows, const uint32_t* columns,
     _tile_stored(1, products + LANES, PIECE * sizeof(float));
 }
 
-// Products [PIECE][PIECE] of so many rows of E numbers with a piece's columns.
+// Products [PIECE][PIECE] of PIECE rows of E numbers with a piece's columns.
 inline void multiply_piece(const BFloat16* rows, const uint32_t* columns, int64_t width, float* products) {
     finish_writing();
     _tile_zero(0);

@@ -1,8 +1,8 @@
 // Copyright 2026 The hier_nmt Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Vectors of as many numbers as the processor takes at one time, and products of small matrices of them. E head width,
-// a multiple of 16.
+// SIMD vectors of the width that the CPU has, and products of small matrices made of them. E: head width, a multiple
+// of 16.
 
 #pragma once
 
@@ -19,21 +19,21 @@
 namespace {
 
 #if defined(__AVX512F__)
-constexpr int64_t LANES = 16;  // numbers of a vector
+constexpr int64_t LANES = 16;  // elements of a vector
 #elif defined(__AVX__)
 constexpr int64_t LANES = 8;
 #else
 constexpr int64_t LANES = 4;
 #endif
-constexpr int64_t PIECE = 2 * LANES;           // words of a sentence that are multiplied at one time
-constexpr int64_t ROWS = LANES == 16 ? 8 : 4;  // queries that are multiplied at one time: their sums stay in registers
-constexpr int64_t ACROSS = ROWS / 2;           // vectors of a state that are added to at one time, likewise
+constexpr int64_t PIECE = 2 * LANES;           // tokens of a sentence that are multiplied at a time
+constexpr int64_t ROWS = LANES == 16 ? 8 : 4;  // queries that are multiplied at a time: their sums stay in registers
+constexpr int64_t ACROSS = ROWS / 2;           // vectors of a state that are summed at a time, likewise
 constexpr float INFINITE = std::numeric_limits<float>::infinity();
 
 typedef float Vector __attribute__((vector_size(LANES * sizeof(float))));
 typedef int32_t Integers __attribute__((vector_size(LANES * sizeof(int32_t))));
 
-// Memory that begins with a cache line, so that no vector lies in two of them.
+// Memory that begins at a cache line, so that no vector crosses one.
 template <typename Number>
 struct CacheLines {
     typedef Number value_type;
@@ -63,13 +63,13 @@ inline Vector broadcast(float number) { return number - Vector{}; }
 
 typedef std::make_integer_sequence<int, LANES> EachLane;
 
-// The lanes in an order in which those that are `HALF` apart change places.
+// The lanes with those that are `HALF` apart swapped.
 template <int HALF, typename Lanes, int... LANE>
 inline Lanes folded(Lanes lanes, std::integer_sequence<int, LANE...>) {
     return __builtin_shufflevector(lanes, lanes, (LANE ^ HALF)...);
 }
 
-// What all lanes combine to.
+// The combination of all lanes, such as their sum.
 template <int HALF = LANES / 2, typename Lanes, typename Combine>
 inline auto combined(Lanes lanes, Combine combine) {
     lanes = combine(lanes, folded<HALF>(lanes, EachLane()));
@@ -79,19 +79,19 @@ inline auto combined(Lanes lanes, Combine combine) {
         return lanes[0];
 }
 
-// For `groups_in_turn`: where each lane comes from, the lanes of the second vector from LANES on.
+// For `groups_in_turn`: the source of each lane; those of the second vector begin at LANES.
 constexpr int in_turn(int lane, int size) {
     return lane / (2 * size) * 2 * size + lane % size + lane / size % 2 * LANES;
 }
 
-// Neighbouring groups of S lanes of two vectors: those at even places, and those at odd ones.
+// The groups of S adjacent lanes of two vectors, interleaved: those at even places, and those at odd ones.
 template <int S, int... LANE>
 inline std::pair<Vector, Vector> groups_in_turn(Vector left, Vector right, std::integer_sequence<int, LANE...>) {
     return {__builtin_shufflevector(left, right, in_turn(LANE, S)...),
             __builtin_shufflevector(left, right, in_turn(LANE, S) + S...)};
 }
 
-// Each lane: what all lanes of one of LANES vectors combine to, in the order of `combined`. They are overwritten.
+// Lane i is the combination of all lanes of vector i, in the same order as `combined`. Overwrites the vectors.
 template <int S = LANES / 2, typename Combine>
 inline Vector combine_lanes(Vector* vectors, Combine combine) {
     for (int place = 0; place < S; ++place) {
@@ -114,7 +114,7 @@ inline int32_t smallest(Integers integers) {
     return combined(integers, [](Integers left, Integers right) { return left < right ? left : right; });
 }
 
-// exp(x) for x <= 0 with a relative error of about 1e-7; exactly 0 where the result is below the normal numbers.
+// exp(x) for x <= 0 with a relative error of about 1e-7; exactly 0 if the result would be subnormal.
 inline Vector exponential(Vector x) {
     const Vector bounded = x < -87.0f ? broadcast(-87.0f) : x;
     const float rounder = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer
@@ -148,7 +148,7 @@ inline void multiply_columns(const float* const* rows, const float* matrix, int6
         for (int part = 0; part < V; ++part) products[row][part] = totals[row][part];
 }
 
-// Makes rows of the columns of LANES vectors.
+// Transposes the matrix [LANES][LANES] of LANES vectors.
 template <int S = LANES / 2>
 inline void transpose_lanes(Vector* vectors) {
     for (int place = 0; place < LANES; ++place)
@@ -158,13 +158,13 @@ inline void transpose_lanes(Vector* vectors) {
     if constexpr (S > 1) transpose_lanes<S / 2>(vectors);
 }
 
-// The words' states as columns [width][PIECE], zeros behind the last.
-inline void transpose(float* columns, const float* const* words, int64_t count, int64_t width) {
+// The tokens' states as columns [width][PIECE], zeros after the last.
+inline void transpose(float* columns, const float* const* tokens, int64_t count, int64_t width) {
     for (int64_t first = 0; first < PIECE; first += LANES)
         for (int64_t place = 0; place < width; place += LANES) {
             Vector lanes[LANES];
-            for (int64_t word = 0; word < LANES; ++word)
-                lanes[word] = first + word < count ? load(words[first + word] + place) : Vector{};
+            for (int64_t token = 0; token < LANES; ++token)
+                lanes[token] = first + token < count ? load(tokens[first + token] + place) : Vector{};
             transpose_lanes(lanes);
             for (int64_t lane = 0; lane < LANES; ++lane) store(columns + (place + lane) * PIECE + first, lanes[lane]);
         }
@@ -176,9 +176,9 @@ inline float product(const float* left, const float* right, int64_t width) {
     return sum(total);
 }
 
-constexpr float TOO_SMALL = 1.1e-19f;  // squares of smaller numbers are none of float32's normal numbers
+constexpr float TOO_SMALL = 1.1e-19f;  // the squares of smaller numbers are subnormal in float32
 
-// At least the length of numbers.
+// An upper bound of the norm of a vector.
 inline float length_of(const float* numbers, int64_t width) {
     return 1.001f * std::sqrt(product(numbers, numbers, width)) + float(width) * TOO_SMALL;
 }

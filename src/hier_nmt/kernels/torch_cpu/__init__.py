@@ -1,8 +1,8 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Plain PyTorch tuned for processors: queries are grouped by the sentences that they read, and buffers are reused.
+"""PyTorch tuned for CPUs: queries are grouped by the sentences that they read, and buffers are reused.
 
-It computes on other devices too, where it is chosen as well: what it plans, it plans on the processor.
+Other devices use this backend too; it plans the work on the CPU.
 """
 
 import torch
@@ -15,7 +15,7 @@ from .tree_search import search_tree
 
 
 def is_usable(query: torch.Tensor) -> bool:
-    """True: queries of any type, on any device."""
+    """True: queries of any dtype on any device."""
     return True
 
 

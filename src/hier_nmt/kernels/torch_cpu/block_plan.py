@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which queries read which sentences, and which of them are computed together: integers only.
 
-The pairs of a query and a sentence that it reads are sorted by sentence and head. Those of one sentence and head are a
-block, or a few of equal size where they are many. Blocks with about as many tokens and queries are computed together,
-so that little is padded. Sentences and blocks are planned on the processor, pairs where the states are; if that is a
-device, it is waited for once, to know how many queries read each sentence.
+The pairs of a query and a sentence that it reads are sorted by sentence and head. The pairs of one sentence and head
+are a block, or several blocks of equal size if there are many. Blocks with similar numbers of tokens and queries are
+computed together, which keeps padding low. Sentences and blocks are planned on the CPU, pairs on the device of the
+states; the CPU waits for a device once, to learn how many queries read each sentence.
 
 Dimensions: B batch, H' heads at work, Q queries, K keys, N sentences, C sentences read per query (the own one
 included), R = B H' Q rows, M blocks, m blocks of a chunk, L queries of the largest block of a chunk, W tokens of its
@@ -22,27 +22,27 @@ from torch.nn import functional
 from ...ops.numerics import chunk_size
 from .processor import copy_to_device
 
-# Most queries of a block.
+# Maximum number of queries in a block.
 MOST_QUERIES = 1024
-# Larger numbers of queries are a multiple of this one, which multiplies faster.
+# Larger numbers of queries are rounded up to a multiple of this number, which makes products faster.
 MULTIPLE = 8
-# More empty slots than this are worth one more chunk.
+# A chunk is divided if that saves more empty slots than this.
 CHUNK_COST = 1024
-# Numbers in the largest temporary of a chunk.
+# Elements of the largest temporary tensor of a chunk.
 NUMBERS_AT_ONCE = 2**18
-# Sentences of a chunk are of one class of lengths: up to 8 tokens, up to 11, up to 16, ...
+# The sentences of a chunk are of one length class: up to 8 tokens, up to 11, up to 16, ...
 LENGTH_CLASSES = [8 * 2 ** (step / 2) for step in range(40)]
 
 
 class RankedSentences(NamedTuple):
-    """Where the tokens of each sentence of a batch are; its sentences are ranked by length, the shortest first.
+    """The tokens of each sentence of a batch, with the sentences ranked by length, the shortest first.
 
     Attributes:
-        rank: rank of each place [B * (1 + N)], a place being `row * (1 + N) + number`; B * (1 + N) for places without
-            tokens and for number 0, the padding.
-        start: where its tokens begin in `keys`, by rank [B * (1 + N)]; on the processor.
-        length: its number of tokens, by rank [B * (1 + N)]; on the processor.
-        row: its document, by rank [B * (1 + N)]; on the processor.
+        rank: rank of each sentence [B * (1 + N)], at the index `row * (1 + N) + id`; B * (1 + N) for sentences without
+            tokens and for id 0, the padding.
+        start: where the sentence's tokens begin in `keys`, by rank [B * (1 + N)]; on the CPU.
+        length: its number of tokens, by rank [B * (1 + N)]; on the CPU.
+        row: its document, by rank [B * (1 + N)]; on the CPU.
         keys: the tokens of all sentences [B * K], as `row * K + index`.
     """
 
@@ -54,7 +54,7 @@ class RankedSentences(NamedTuple):
 
 
 def rank_sentences(key_sentence_ids: torch.Tensor) -> RankedSentences:
-    """The tokens of the sentences numbered in `key_sentence_ids` [B, K] from 1; 0 is padding."""
+    """The ranked sentences of keys with the ids `key_sentence_ids` [B, K], from 1; 0 is padding."""
     batch_size, _ = key_sentence_ids.shape
     num_numbers = int(key_sentence_ids.max()) + 1
     num_places = batch_size * num_numbers
@@ -71,20 +71,20 @@ def rank_sentences(key_sentence_ids: torch.Tensor) -> RankedSentences:
 
 
 def counts(numbers: torch.Tensor, bound: int) -> torch.Tensor:
-    """How often each integer below the bound occurs among `numbers` [L], [bound]."""
+    """How often each integer below the bound occurs in `numbers` [L]: [bound]."""
     if numbers.device.type == "cpu":
         return torch.bincount(numbers, minlength=bound)
-    # Counting in bins looks for the largest number, for which a device would be waited for.
+    # `bincount` reads the largest number, for which it would wait for the device.
     return numbers.new_zeros(bound).scatter_add_(0, numbers, torch.ones_like(numbers))
 
 
 class RowOrder(NamedTuple):
-    """In which order states [B, H, L, E] lie in memory as rows [B * H * L, E].
+    """The memory order of states [B, H, L, E] as rows [B * H * L, E].
 
     Attributes:
         num_heads: H.
         length: L.
-        is_by_token: whether the heads of a token follow one another, as projections give them, or the tokens of a head.
+        is_by_token: whether the heads of a token are adjacent, as after a projection; False: the tokens of a head are.
     """
 
     num_heads: int
@@ -108,11 +108,11 @@ class RowOrder(NamedTuple):
         return rows.view(-1, self.num_heads, self.length, *rows.shape[1:])
 
     def offset(self, document: torch.Tensor, head: torch.Tensor) -> torch.Tensor:
-        """What is added, for some documents and heads, to the `places` of tokens to have their rows."""
+        """The number to add to the `places` of tokens of these documents and heads to get their rows."""
         return head if self.is_by_token else (document * (self.num_heads - 1) + head) * self.length
 
     def places(self, tokens: torch.Tensor) -> torch.Tensor:
-        """The rows of tokens `document * L + index`, but for their `offset`."""
+        """The rows of the tokens `document * L + index`, without their `offset`."""
         return tokens * self.num_heads if self.is_by_token else tokens
 
 
@@ -120,11 +120,11 @@ class ChunkPlan(NamedTuple):
     """Blocks that are computed together.
 
     Attributes:
-        blocks: which they are.
-        slots: their slots.
-        num_queries: L, the slots of each.
+        blocks: their indices.
+        slots: the indices of their slots.
+        num_queries: L, the number of slots of each block.
         longest: W.
-        is_even: all of their sentences have W tokens.
+        is_even: whether all of their sentences have W tokens.
     """
 
     blocks: slice
@@ -139,15 +139,14 @@ class Blocks:
     """Which queries read which sentences, for some of the heads.
 
     Attributes:
-        row: query in each slot [slots], int32; any where there is none.
-        group: sentence and head of each block [M], `rank * H' + head`; blocks of one group follow one another. On the
-            processor.
-        is_divided: some group has several blocks.
-        start: where the tokens of its sentence begin in `RankedSentences.keys` [M].
-        length: how many these are [M].
-        offset: of its sentence and head in `RowOrder` [M].
-        slot: slot of each pair [R, C], int32; the number of slots for pairs that name no sentence.
-        chunks: which blocks are computed together, in their order, or none.
+        row: query in each slot [slots], int32; arbitrary in empty slots.
+        group: sentence and head of each block [M], `rank * H' + head`; the blocks of a group are adjacent. On the CPU.
+        is_divided: whether any group has several blocks.
+        start: where the tokens of a block's sentence begin in `RankedSentences.keys` [M].
+        length: number of these tokens [M].
+        offset: `RowOrder.offset` of a block's document and head [M].
+        slot: slot of each pair [R, C], int32; the number of slots for pairs without a sentence.
+        chunks: the blocks that are computed together, in order; empty if each block is computed alone.
     """
 
     row: torch.Tensor
@@ -168,15 +167,15 @@ def plan_blocks(
     first_head: int = 0,
     num_queries: int | None = None,
 ) -> Blocks:
-    """The blocks for the sentences `numbers` [B, H', Q, C] that queries read (0: none).
+    """The blocks for queries that read the sentences `numbers` [B, H', Q, C].
 
     Args:
-        numbers: of the sentences.
-        ranked: where the tokens of the sentences are.
-        key_order: in which order the keys lie.
+        numbers: ids of the sentences; 0 is none.
+        ranked: the tokens of the sentences.
+        key_order: memory order of the keys.
         first_head: the first of the heads at work.
-        num_queries: slots of every block, for whoever works on each block alone: then there are no chunks. None: as
-            many as the largest block of its chunk needs.
+        num_queries: number of slots of every block, if each block is computed alone; there are no chunks then. None: a
+            block has as many slots as the largest block of its chunk needs.
     """
     batch_size, num_heads, _, num_choices = numbers.shape
     num_places, num_pairs = len(ranked.rank), numbers.numel()
@@ -196,7 +195,7 @@ def plan_blocks(
         num_blocks = (count + num_queries - 1) // num_queries
         size = torch.full_like(count, num_queries)
 
-    # In the order of the work: by class of length, then by size. Groups that nobody reads have no blocks.
+    # In the order of the work: by length class, then by size. Groups that no query reads have no blocks.
     length_class = torch.searchsorted(torch.tensor(LENGTH_CLASSES, device=count.device), length.to(torch.float32))
     order = (length_class * (num_pairs + MULTIPLE) + size).argsort()
     place = torch.empty_like(order).scatter_(0, order, torch.arange(num_groups, device=count.device))
@@ -218,8 +217,8 @@ def plan_blocks(
     else:
         chunks, slots, num_slots = [], size, len(group) * num_queries
 
-    # A pair's slot lies behind its place in the order by the slots before it that stay empty; those behind the last
-    # block name no sentence.
+    # A pair's slot is its place in the order plus the number of empty slots before it. The pairs after the last block
+    # have no sentence.
     gaps = functional.pad((slots - filled).cumsum(0) - (slots - filled), (0, 1), value=num_slots)
     filled = torch.cat([filled, num_pairs - filled.sum(0, keepdim=True)])
     gaps, filled = copy_to_device(gaps, device), copy_to_device(filled, device)
@@ -240,25 +239,25 @@ def plan_blocks(
 
 
 def rounded_up(size: torch.Tensor) -> torch.Tensor:
-    """The numbers of queries, those above `2 * MULTIPLE` to a multiple of it, which multiplies faster."""
+    """The numbers of queries, rounded up to multiples of `MULTIPLE` above `2 * MULTIPLE`, for faster products."""
     return torch.where(size > 2 * MULTIPLE, (size + MULTIPLE - 1) // MULTIPLE * MULTIPLE, size)
 
 
 def narrowed(numbers: torch.Tensor, bound: int) -> torch.Tensor:
-    """The numbers below the bound as integers of few bytes, which are sorted in a third to a half of the time."""
+    """The numbers, all below the bound, in the smallest dtype: sorting takes a third to a half of the time."""
     return numbers.to(torch.int16 if bound <= 2**15 else torch.int32 if bound <= 2**31 else torch.int64)
 
 
 def plan_chunks(
     length: torch.Tensor, length_class: torch.Tensor, size: torch.Tensor, device: torch.device
 ) -> list[ChunkPlan]:
-    """Blocks of one class of lengths, as many as are worked on at one time.
+    """Chunks of blocks, each of one length class and small enough to be computed at a time.
 
     Args:
         length: number of tokens of each block [M].
-        length_class: its class [M], ascending.
-        size: its number of queries [M], ascending in a class.
-        device: where the work is done.
+        length_class: its length class [M], ascending.
+        size: its number of queries [M], ascending within a class.
+        device: where the chunks are computed.
     """
     if not len(size):
         return []
@@ -274,7 +273,7 @@ def plan_chunks(
         slots_at_once = chunk_size(NUMBERS_AT_ONCE, device) // max(long, 32)
         while start < end:
             stop = min(start + max(slots_at_once // sizes[start], 1), end)
-            # The last is the largest.
+            # The last block is the largest.
             stop = min(start + max(slots_at_once // sizes[stop - 1], 1), stop)
             if (stop - start) * (sizes[stop - 1] - sizes[start]) > chunk_cost:
                 saved, place = max(
@@ -289,14 +288,14 @@ def plan_chunks(
 
 
 class Chunk(NamedTuple):
-    """Some blocks, ready to be multiplied.
+    """Some blocks, ready to be computed.
 
     Attributes:
-        blocks: which they are.
-        slots: their slots.
+        blocks: their indices.
+        slots: the indices of their slots.
         rows: row of each query in the flattened queries [m, L].
-        keys: rows of the tokens [m, W] in the order of `RowOrder`; the number of rows where there is none.
-        attend_mask: boolean [m, W, L or 1], or None where all is to be seen.
+        keys: rows of the tokens [m, W] in the order of `RowOrder`; the number of rows where there is no token.
+        attend_mask: boolean [m, W, L or 1], or None if nothing is masked.
     """
 
     blocks: slice
@@ -306,17 +305,17 @@ class Chunk(NamedTuple):
     attend_mask: torch.Tensor | None
 
     def of_slots(self, states: torch.Tensor) -> torch.Tensor:
-        """Those of all slots' states [slots, ...] that are the chunk's [m, L, ...]."""
+        """The chunk's part [m, L, ...] of the states of all slots [slots, ...]."""
         return states[self.slots].unflatten(0, self.rows.shape)
 
 
 class Slab(NamedTuple):
-    """What is known of some heads before their states are.
+    """The plan of some heads, made without their states.
 
     Attributes:
         blocks: which of their queries read which sentences.
-        ranked: of all sentences.
-        key_order: in which order the keys lie.
+        ranked: the tokens of all sentences.
+        key_order: memory order of the keys.
         num_heads: H'.
         num_queries: Q.
         query_positions: index [Q] of each query among the keys, or None.
@@ -330,30 +329,30 @@ class Slab(NamedTuple):
     query_positions: torch.Tensor | None
 
     def chunks(self) -> Iterator[Chunk]:
-        """The blocks, some of one class of lengths at a time."""
+        """The blocks, a few of one length class at a time."""
         plans = self.blocks.chunks
         most_tokens = chunk_size(NUMBERS_AT_ONCE, self.blocks.start.device)
         known_until = first = 0
         for place, plan in enumerate(plans):
             if plan.blocks.start >= known_until:
-                # The tokens of the chunks that follow are looked up at the same time.
+                # The tokens of the following chunks are looked up at the same time.
                 first = plan.blocks.start
                 for following in plans[place:]:
                     num_tokens = (following.blocks.stop - first) * plan.longest
                     if following.longest != plan.longest or (following is not plan and num_tokens > most_tokens):
                         break
                     known_until = following.blocks.stop
-                ranked, keys, is_token = self._words(slice(first, known_until), plan.longest, plan.is_even)
+                ranked, keys, is_token = self._tokens(slice(first, known_until), plan.longest, plan.is_even)
             here = slice(plan.blocks.start - first, plan.blocks.stop - first)
             attend_mask = None if is_token is None else is_token[here, :, None]
             yield self._chunk(plan, ranked[here], keys[here], attend_mask)
 
-    def _words(
+    def _tokens(
         self, blocks: slice, longest: int, is_even: bool
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor | None]:
-        """For the tokens of some blocks [m, W]: `row * K + index`, their rows in the keys, and whether they are tokens.
+        """The tokens of some blocks [m, W]: as `row * K + index`, as rows of the keys, and which places hold a token.
 
-        The last is None where all blocks have the same number of tokens.
+        The last is None if all blocks have the same number of tokens.
         """
         index = torch.arange(longest, device=self.blocks.start.device)
         places = self.blocks.start[blocks, None] + index

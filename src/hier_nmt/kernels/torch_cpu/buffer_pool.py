@@ -1,27 +1,27 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Buffers that are reused from call to call, where fresh memory would cost more than the arithmetic."""
+"""Buffers that are reused between calls, where fresh memory would cost more than the arithmetic."""
 
 import math
 import threading
 
 import torch
 
-# A buffer of more bytes is freed after the call instead of kept.
+# Larger buffers, in bytes, are freed after the call.
 LARGEST_KEPT = 24 * 2**20
-# Such a buffer has at least so many bytes (what is never written takes no memory): smaller ones might stay with the
-# process, because glibc's malloc may keep what has up to 32 MiB.
+# Minimum size in bytes of a buffer that is freed, because glibc's malloc may keep freed blocks of up to 32 MiB. The
+# part that is never written takes no memory.
 SMALLEST_RELEASED = 33 * 2**20
 
 
 class BufferPool:
-    """Named buffers, each made at its first use and made again only where it is too small.
+    """Named buffers, each created on first use and replaced only if it is too small.
 
     Args:
-        like: tensor whose type and device the buffers have.
+        like: tensor with the dtype and the device of the buffers.
 
     Attributes:
-        dtype: their type.
+        dtype: dtype of the buffers.
     """
 
     def __init__(self, like: torch.Tensor):
@@ -30,19 +30,19 @@ class BufferPool:
         self._buffers: dict[tuple[str, torch.dtype], torch.Tensor] = {}
 
     def take(self, name: str, *shape: int, dtype: torch.dtype | None = None) -> torch.Tensor:
-        """An uninitialised tensor of the shape; it holds until the same name and type are taken again.
+        """An uninitialised tensor of this shape, valid until the same name and dtype are taken again.
 
         Args:
             name: of the buffer.
             shape: of the tensor.
-            dtype: if it is not that of `like`.
+            dtype: of the tensor; None: that of `like`.
         """
         size, dtype = math.prod(shape), dtype or self.dtype
         buffer = self._buffers.get((name, dtype))
         if buffer is None or len(buffer) < size:
             is_kept = size * dtype.itemsize <= LARGEST_KEPT or self._device.type != "cpu"
             length = size if is_kept else max(size, SMALLEST_RELEASED // dtype.itemsize)
-            # A tensor made in inference mode could not be written to outside.
+            # A tensor created in inference mode could not be written outside of it.
             with torch.inference_mode(False):
                 buffer = torch.empty(length, dtype=dtype, device=self._device)
             self._buffers[name, dtype] = buffer
@@ -57,10 +57,10 @@ _kept = threading.local()
 
 
 def thread_buffers(like: torch.Tensor) -> BufferPool:
-    """The buffers of this thread for tensors like this one, whose buffers outlive the call.
+    """This thread's buffers for tensors like this one; on a CPU they outlive the call.
 
-    On a processor every fresh page of memory costs more than the arithmetic on it. Devices get a new buffers, because
-    their allocators keep memory themselves. Nothing in it may be needed after the function that took it has returned.
+    On a CPU, every fresh page of memory costs more than the arithmetic on it. Devices get new buffers, because their
+    allocators keep memory themselves. A caller may not use a buffer after it has returned.
     """
     if like.device.type != "cpu":
         return BufferPool(like)

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Attention to selected sentences in time and memory linear in the number of selected tokens.
 
-The score that is added is the same for all tokens of a sentence, so attention over the selected sentences is a merge of
-plain attentions inside each of them. The queries that read the same sentence are gathered in blocks, so that all work
-is multiplications of small matrices. The backward pass computes the weights again from the merged normaliser.
+All tokens of a sentence have the same added score. Attention over the selected sentences is therefore a weighted sum of
+the attentions inside each of them. The queries that read the same sentence are gathered in blocks, so that all work is
+multiplication of small matrices. The backward pass recomputes the weights from the merged normaliser.
 
 Dimensions: B batch, H heads, Q queries, K keys, E head width, N sentences, C sentences read per query (the own one
 included), R = B H' Q rows (queries of the H' heads at work), M blocks, m blocks of a chunk, L queries of a block, W
@@ -24,25 +24,25 @@ from .block_plan import Chunk, RowOrder, Slab, plan_blocks, rank_sentences
 from .buffer_pool import BufferPool, thread_buffers
 from .processor import copy_to_device, multiplies_bfloat16
 
-# Pairs of a query and a sentence that are planned at one time.
+# Maximum number of pairs of a query and a sentence that are planned at a time.
 PAIRS_AT_ONCE = 2**16
-# Logits are to the base 2: powers of 2 of very negative numbers and of minus infinity take no longer than others.
+# Logits are to the base 2, because exp2 of very negative numbers and of minus infinity is as fast as of others.
 LOG2_E = math.log2(math.e)
 
 
 class Dropout(NamedTuple):
-    """Dropout on attention weights, whose choices can be made again in the backward pass.
+    """Dropout on attention weights, which the backward pass can repeat.
 
     Attributes:
-        probability: of a weight to be dropped; 0 draws nothing.
-        seed: of the choices.
+        probability: that a weight is dropped; with 0 nothing is drawn.
+        seed: of the random numbers.
     """
 
     probability: float
     seed: int
 
     def of_heads(self, first_head: int) -> "Dropout":
-        """The same with choices of its own for the slab that begins with this head."""
+        """Dropout with a seed of its own for the slab that begins with this head."""
         return self._replace(seed=self.seed + (first_head << 32))
 
     def factors(self, weights: torch.Tensor, chunk: Chunk) -> torch.Tensor:
@@ -53,11 +53,11 @@ class Dropout(NamedTuple):
 
 
 class Arithmetic(NamedTuple):
-    """Gathering and multiplying in memory that is used again for every chunk.
+    """Gathering and multiplying in memory that is reused for every chunk.
 
     Attributes:
-        states: buffers of the type of the states.
-        sums: buffers of the type of the scores, in which sums are kept.
+        states: buffers with the dtype of the states.
+        sums: buffers with the dtype of the scores, for sums.
     """
 
     states: BufferPool
@@ -65,16 +65,16 @@ class Arithmetic(NamedTuple):
 
     @classmethod
     def of(cls, query: torch.Tensor, scores: torch.Tensor) -> "Arithmetic":
-        """What works on queries and scores like these."""
+        """The arithmetic for queries and scores like these."""
         return cls(thread_buffers(to_compute_dtype(query[:0])), thread_buffers(scores))
 
     def release(self) -> None:
-        """Gives back the large buffers."""
+        """Frees the large buffers."""
         self.states.release()
         self.sums.release()
 
     def gather(self, name: str, states: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
-        """The rows [..., E] that `rows` names in `states` [L, E]."""
+        """The rows [..., E] of `states` [L, E] with the indices `rows` [...]."""
         target = self.states.take(name, rows.numel(), states.shape[1])
         torch.index_select(states, 0, rows.flatten(), out=target)
         return target.view(*rows.shape, -1)
@@ -92,7 +92,7 @@ class Arithmetic(NamedTuple):
             target.copy_(self.multiply("product", left, right, factor))
 
     def as_states(self, weights: torch.Tensor) -> torch.Tensor:
-        """The weights in the type of the states, in which they are multiplied."""
+        """The weights in the dtype of the states, in which they are multiplied."""
         if weights.dtype == self.states.dtype:
             return weights
         return self.states.take("weights", *weights.shape).copy_(weights)
@@ -100,8 +100,8 @@ class Arithmetic(NamedTuple):
     def logits(self, chunk: Chunk, query: torch.Tensor, key: torch.Tensor, scaling: float) -> torch.Tensor:
         """Logits [m, W, L], to the base 2, of the tokens [m, W, E] for the queries [m, L, E].
 
-        Tokens come first, which multiplies faster. What is done with each number is done in the type of the sums, which
-        is faster than bfloat16, too.
+        With tokens as rows the products are faster. The elementwise operations use the dtype of the sums, which is also
+        faster than bfloat16.
         """
         logits = self.multiply("logits", key, query.transpose(1, 2), scaling * LOG2_E)
         if logits.dtype != self.sums.dtype:
@@ -119,18 +119,18 @@ def attend_slab(
     dropout: Dropout,
     arithmetic: Arithmetic,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Outputs [R, E], and the logarithm, to the base 2, of the sum of exponentials [R] of what each row read.
+    """Outputs [R, E] and normalisers [R]: the logarithm, to the base 2, of the sum of the exponentials of each row.
 
     Args:
-        slab: the plan.
+        slab: the plan of the heads.
         query: [R, E].
         key, value: [B * H * K, E], in the order of the slab's `key_order`.
         scores: added scores [R, C].
         scaling: factor on query . key.
         dropout: on the weights.
-        arithmetic: does the work.
+        arithmetic: gathers and multiplies.
     """
-    # One slot more than there are: that of pairs which name no sentence.
+    # One additional slot, for pairs without a sentence.
     num_slots = len(slab.blocks.row) + 1
     outputs = arithmetic.states.take("slots", num_slots, value.shape[1])
     sums = arithmetic.sums.take("slot sums", 2, num_slots)
@@ -153,12 +153,12 @@ def attend_slab(
 def merge(
     slot: torch.Tensor, outputs: torch.Tensor, sums: torch.Tensor, scores: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Outputs [R, E] and normalisers [R], to the base 2, of the rows from those of their slots.
+    """Outputs [R, E] and normalisers [R], to the base 2, of the rows, merged from those of their slots.
 
     Args:
         slot: slot of each pair [R, C].
-        outputs: sums of 2^(logit - largest) value [slots, E].
-        sums: largest logit, before the added score, and sum of 2^(logit - largest) [2, slots].
+        outputs: sums of 2^(logit - largest) * value [slots, E].
+        sums: largest logit, without the added score, and sum of 2^(logit - largest) [2, slots].
         scores: added scores [R, C].
     """
     largest, total = sums.index_select(1, slot.flatten()).view(2, *slot.shape)
@@ -166,7 +166,7 @@ def merge(
     most = logits.amax(-1, keepdim=True).clamp_min_(torch.finfo(scores.dtype).min)
     factors = logits.sub_(most).exp2_()
     whole = total.mul_(factors).sum(-1, keepdim=True)
-    # A row that reads nothing has a sum of 0, and gets zeros.
+    # A row that reads nothing has a sum of 0 and gets zeros.
     factors /= whole.clamp_min(torch.finfo(scores.dtype).tiny)
     merged = functional.embedding_bag(slot, outputs, mode="sum", per_sample_weights=factors.to(outputs.dtype))
     return merged, torch.where(whole > 0, most + whole.log2(), torch.inf)[:, 0]
@@ -201,16 +201,16 @@ def slab_gradients(
     dropout: Dropout,
     arithmetic: Arithmetic,
 ) -> SlabGradients:
-    """The gradients of `attend_slab`, with the weights computed again from what it gave.
+    """The gradients of `attend_slab`, with the weights recomputed from its results.
 
-    Those of keys and values are added to `grad_key` and `grad_value` [B * H * K + 1, E]; the row behind the last takes
-    what the tokens behind a shorter sentence's end would get.
+    The gradients of keys and values are added to `grad_key` and `grad_value` [B * H * K + 1, E]; the last row takes
+    those of the padding of shorter sentences.
     """
     query, key, value, scores, output, normaliser, grad_output = states
     num_slots = len(slab.blocks.row) + 1
     products = torch.mul(grad_output, output, out=arithmetic.states.take("slots", *output.shape))
     delta = products.sum(-1, dtype=scores.dtype)  # [R]
-    # Added to the logits in each slot; where there is no pair, nothing is read.
+    # Added to the logits of each slot; minus infinity in empty slots, so that they read nothing.
     shift = arithmetic.sums.take("shift", num_slots).fill_(-torch.inf)
     shift.scatter_(0, slab.blocks.slot.flatten().long(), (scores * LOG2_E - normaliser[:, None]).flatten())
     grad_query = arithmetic.sums.take("slots", num_slots, query.shape[1])
@@ -232,16 +232,16 @@ def slab_gradients(
         ).mul_(weights)
         torch.sum(grad_logits, 1, dtype=scores.dtype, out=chunk.of_slots(grad_scores))
         arithmetic.multiply_into(chunk.of_slots(grad_query), grad_logits.transpose(1, 2), some_keys, scaling)
-        word_values = arithmetic.multiply("grad values", read, grads)
-        word_keys = arithmetic.multiply("grad keys", grad_logits, queries, scaling)
-        add_sums(slab, chunk, [(grad_value, word_values), (grad_key, word_keys)])
+        token_values = arithmetic.multiply("grad values", read, grads)
+        token_keys = arithmetic.multiply("grad keys", grad_logits, queries, scaling)
+        add_sums(slab, chunk, [(grad_value, token_values), (grad_key, token_keys)])
     return SlabGradients(
         functional.embedding_bag(slab.blocks.slot, grad_query, mode="sum"), grad_scores[slab.blocks.slot]
     )
 
 
 def add_sums(slab: Slab, chunk: Chunk, parts: list[tuple[torch.Tensor, torch.Tensor]]) -> None:
-    """Adds, for each (total [rows, E], blocks [m, W, E]), the sums over the blocks of equal sentence and head."""
+    """Adds to each total [rows, E] its blocks [m, W, E], summed over the blocks of the same sentence and head."""
     if not slab.blocks.is_divided:
         for total, blocks in parts:
             total.index_copy_(0, chunk.keys.flatten(), blocks.flatten(0, 1).to(total.dtype))
@@ -253,14 +253,14 @@ def add_sums(slab: Slab, chunk: Chunk, parts: list[tuple[torch.Tensor, torch.Ten
     for total, blocks in parts:
         sums = functional.embedding_bag(members, blocks.flatten(1).to(total.dtype), starts, mode="sum")
         sums = sums.view(*rows.shape, -1)
-        # Blocks are sorted, so only the first group can have a part in the chunk before. No row occurs twice in a chunk
-        # (but for the one behind the last).
+        # Blocks are sorted, so only the first group can continue one of the previous chunk. No row occurs twice in a
+        # chunk, except the additional last one.
         sums[0] += total.index_select(0, rows[0])
         total.index_copy_(0, rows.flatten(), sums.flatten(0, 1))
 
 
 class GroupedAttention(torch.autograd.Function):
-    """`grouped_attention`, one slab of heads after the other, with a backward that holds no weights."""
+    """`grouped_attention`, one slab of heads at a time, with a backward pass that recomputes the weights."""
 
     @staticmethod
     def forward(ctx, query, key, value, scores, sentence_ids, ranked, query_positions, scaling, dropout):  # type: ignore[no-untyped-def]
@@ -312,13 +312,13 @@ class GroupedAttention(torch.autograd.Function):
 
 
 def with_heads(whole: torch.Tensor | None, heads: slice, part: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
-    """The states [B, H, L, ...] in which those of some heads are the rows `part` [B * H' * L, ...].
+    """The states [B, H, L, ...] with those of some heads set to the rows `part` [B * H' * L, ...].
 
     Args:
         whole: the states so far, or None before the first heads.
-        heads: which they are.
+        heads: the heads to set.
         part: their rows.
-        like: has the shape of the whole, which lies in memory as this does.
+        like: a tensor with the shape and the memory order of the whole.
     """
     if heads == slice(0, like.shape[1]):
         return part.view(like.shape)
@@ -330,7 +330,7 @@ def with_heads(whole: torch.Tensor | None, heads: slice, part: torch.Tensor, lik
 
 
 def head_slabs(sentence_ids: torch.Tensor) -> list[slice]:
-    """Heads whose pairs `sentence_ids` [B, H, Q, C] are planned at one time."""
+    """Slices of the heads, each with few enough pairs `sentence_ids` [B, H, Q, C] to be planned at a time."""
     num_heads = sentence_ids.shape[1]
     size = max(chunk_size(PAIRS_AT_ONCE, sentence_ids.device) * num_heads // max(sentence_ids.numel(), 1), 1)
     return [slice(start, min(start + size, num_heads)) for start in range(0, num_heads, size)]
@@ -342,12 +342,12 @@ def flat_rows(heads: slice, *states: torch.Tensor) -> list[torch.Tensor]:
 
 
 def rows_in_compute_dtype(heads: slice, *states: torch.Tensor) -> list[torch.Tensor]:
-    """The rows of some heads in the type in which they are computed."""
+    """The rows of some heads in the dtype in which they are computed."""
     return [to_compute_dtype(rows) for rows in flat_rows(heads, *states)]
 
 
 def to_compute_dtype(states: torch.Tensor) -> torch.Tensor:
-    """The states; on a processor without instructions for their type, which would multiply them slowly, in float32."""
+    """The states, converted to float32 on a CPU without instructions for products in their dtype."""
     has_instructions = states.dtype == torch.bfloat16 and multiplies_bfloat16()
     return states if states.device.type != "cpu" or has_instructions else full_precision(states)
 
@@ -364,13 +364,13 @@ def grouped_attention(
     dropout: float = 0.0,
     apply: Callable[..., torch.Tensor] | None = None,
 ) -> torch.Tensor:
-    """Output [B, H, Q, E] of `selected_attention.attend_sentences`, whose arguments these are.
+    """Output [B, H, Q, E] of `selected_attention.attend_sentences`, with the same arguments and one more.
 
     Args:
-        apply: the same of ranked sentences, with dropout that can be repeated; default: `GroupedAttention`.
+        apply: the attention function, which takes ranked sentences and a `Dropout`; default: `GroupedAttention`.
     """
     ranked = spans.derived("ranked", rank_sentences)
-    # A sentence that has no tokens among these keys is not read.
+    # Sentences without tokens among these keys are not read.
     sentence_ids = sentence_ids * (sentence_ids < len(ranked.rank) // len(query))
     seed = int(torch.randint(2**48, ())) if dropout > 0.0 else 0
     attend = GroupedAttention.apply if apply is None else apply

@@ -17,11 +17,11 @@ from .buffer_pool import BufferPool, thread_buffers
 from .processor import runs_eagerly_on_processor
 from .stable_topk import FEW_SCORES, top_columns, top_members
 
-# Scores held at one time.
+# Maximum number of scores in memory at a time.
 SCORES_AT_ONCE = 2**22
-# So few queries find their sentences in one step, because making all keys ready takes longer.
+# Up to this many queries are searched in one step, because preparing the keys would take longer.
 FEW_QUERIES = 8
-# From so many sentences on, groups of them are compared by their best before single ones are.
+# From this many sentences on, groups are compared first, by their best member, and then the members of the best groups.
 MIN_GROUPED_SENTENCES = 256
 
 
@@ -33,7 +33,7 @@ def search_all(
     own_sentence_ids: torch.Tensor | None,
     num_choosable: torch.Tensor | None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Indices and scores [B, H, Q, t] of `select_by_relevance`, whose arguments these are."""
+    """Indices and scores [B, H, Q, t] of `select_by_relevance`, with the same arguments."""
     key = full_precision(key)
     if query.shape[2] <= FEW_QUERIES or query.shape[:3].numel() * key.shape[2] <= FEW_SCORES:
         scores = products_of_few(query, key, sentence_mask)
@@ -45,17 +45,17 @@ def search_all(
         )
     else:
         indices, products = search_many(query, key, sentence_mask, t, own_sentence_ids, num_choosable)
-    # Keys that are scaled before would make products that are equal differ by a rounding.
+    # Scaled after the comparison: scaling the keys could make equal products differ by a rounding error.
     scores = products * query.shape[-1] ** -0.5
     return indices, scores.masked_fill_(products == torch.inf, torch.nan)
 
 
 def products_of_few(query: torch.Tensor, key: torch.Tensor, sentence_mask: torch.Tensor) -> torch.Tensor:
-    """Products [B, H, Q, N] of few queries, such as those of a decoding step, as `top_columns` takes them.
+    """Products [B, H, Q, N] of few queries, such as those of a decoding step, in the form that `top_columns` needs.
 
     Infinity stands for NaN, minus infinity for sentences outside the mask.
     """
-    # A zero is added because no zero may be negative.
+    # Adding zero turns negative zeros into positive ones.
     products = (full_precision(query) @ key.transpose(2, 3)).add_(0.0).nan_to_num_(torch.inf, torch.inf, -torch.inf)
     return products.masked_fill_(~sentence_mask[:, None, None], -torch.inf)
 
@@ -69,15 +69,15 @@ def search_many(
     num_choosable: torch.Tensor | None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Indices and products [B, H, Q, t] for `search_all`; infinity stands for NaN."""
-    # Minus infinity added to a product that is NaN would not take it away, and a maximum might miss it.
+    # Keys with NaN are set to zero: adding minus infinity does not mask a NaN, and a maximum may miss it.
     is_no_number = key.isnan().any(-1) & sentence_mask[:, None]
     key = key.masked_fill((is_no_number | ~sentence_mask[:, None])[..., None], 0.0)
     columns = Columns.of(key.shape[2], t, key)
     keys = columns.arrange(key, 2)
     limits = keys.new_zeros(keys.shape[:3]).masked_fill_(~columns.arrange(sentence_mask, 1)[:, None], -torch.inf)
-    # NaN is chosen before all others.
+    # Sentences whose key has NaN rank before all others.
     limits = limits.masked_fill_(columns.arrange(is_no_number, 2), torch.inf)
-    # `top_members` need none where everything may be chosen.
+    # `top_members` needs none if all sentences may be selected.
     has_limits = columns.group_size == 1 or bool((limits != 0).any())
     buffers = thread_buffers(key)
     best = key.new_full((*query.shape[:3], t), -torch.inf)
@@ -97,12 +97,12 @@ def search_many(
 
 
 def parts_of_search(query: torch.Tensor, key: torch.Tensor) -> Iterator[tuple[slice, slice, slice]]:
-    """The documents, heads and queries [B, H, Q, E] for which scores of all keys [B, H, N, E] are held at one time."""
+    """Slices of documents, heads and queries whose scores of all keys [B, H, N, E] are in memory at a time."""
     (batch_size, num_heads, num_queries, _), num_keys = query.shape, key.shape[2]
     parts = [(slice(None), slice(None))]
     size = chunk_size(SCORES_AT_ONCE, query.device) // max(batch_size * num_heads * num_keys, 1)
     if num_queries * num_keys >= SCORES_AT_ONCE // 8 and runs_eagerly_on_processor(key):
-        # Products of one head, that stay in the processor's cache, are found and compared faster.
+        # The products of one head stay in the CPU's cache, and are computed and compared faster.
         parts = [(slice(b, b + 1), slice(h, h + 1)) for b in range(batch_size) for h in range(num_heads)]
         size = SCORES_AT_ONCE // num_keys
     for documents, heads in parts:
@@ -115,7 +115,7 @@ def limited_products(
 ) -> torch.Tensor:
     """Products [B, H, Q, N] of queries [B, H, Q, E] and keys [B, H, N, E], plus limits [B, H, N] if there are any.
 
-    Limits of zero make negative zeros positive, as `top_columns` asks for.
+    Limits of zero turn negative zeros into positive ones, which `top_columns` needs.
     """
     scores = buffers.take("scores", *queries.shape[:3], keys.shape[2])
     if limits is not None:
@@ -125,13 +125,13 @@ def limited_products(
 
 
 class Columns(NamedTuple):
-    """In which order the sentences are scored, so that groups of neighbours are quickly compared.
+    """An order of the sentences in which groups of neighbours are compared quickly.
 
-    The scores [G, N / G] of such columns have a group of G neighbours below one another.
+    In scores of shape [G, N / G], a column is a group of G neighbouring sentences.
 
     Attributes:
-        sentences: index of the sentence in each column; indices beyond the last sentence fill up the last group.
-        group_size: G, or 1 where single sentences are compared.
+        sentences: index of the sentence at each place; indices beyond the last sentence fill up the last group.
+        group_size: G; 1 if single sentences are compared.
     """
 
     sentences: torch.Tensor
@@ -139,8 +139,8 @@ class Columns(NamedTuple):
 
     @classmethod
     def of(cls, num_sentences: int, t: int, key: torch.Tensor) -> "Columns":
-        """The columns for N sentences of which t are to be found, for scores of the type and device of these keys."""
-        # As many groups as members of t groups.
+        """The columns for selecting t of N sentences, for scores with the dtype and the device of these keys."""
+        # The number of groups is about that of the members of t groups.
         group_size = 2 ** round(math.log2(max(num_sentences / t, 1)) / 2)
         if num_sentences < MIN_GROUPED_SENTENCES or key.dtype != torch.float32 or key.device.type != "cpu":
             group_size = 1
@@ -149,7 +149,7 @@ class Columns(NamedTuple):
         return cls(numbers.view(num_groups, group_size).t().flatten(), group_size)
 
     def arrange(self, states: torch.Tensor, dim: int) -> torch.Tensor:
-        """The states of the sentences in this order, zeros (or False) behind the last."""
+        """The states of the sentences in this order, with zeros (or False) for indices beyond the last sentence."""
         if self.group_size == 1:
             return states
         missing = len(self.sentences) - states.shape[dim]
@@ -165,9 +165,9 @@ def select_allowed(
     num_choosable: torch.Tensor | None,
     buffers: BufferPool,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """The t <= N best [B, H, Q, t] of the scores [B, H, Q, N], within what `select_by_relevance` is told to allow.
+    """Sentences and scores [B, H, Q, t] of the t <= N best of the scores [B, H, Q, N], of those that may be selected.
 
-    The scores of what is not allowed are overwritten.
+    The limits are those of `select_by_relevance`. The scores of other sentences are overwritten.
     """
     if num_choosable is not None:
         scores.masked_fill_(columns.sentences >= num_choosable[:, None, :, None], -torch.inf)

@@ -1,32 +1,31 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Which scores of a row are the highest: exact, of equal ones the first, and fast on a processor."""
+"""The highest scores of each row: exact, of equal ones the first, and fast on a CPU."""
 
 import torch
 
 from .buffer_pool import BufferPool
 from .processor import runs_eagerly_on_processor
 
-# So few scores, or those of so few rows, are compared as they are, which takes fewer operations than finding maxima of
-# integers.
+# Up to this many scores or rows are sorted or given to `topk`, which takes fewer operations than maxima of integers.
 FEW_SCORES = 2**14
 FEW_ROWS = 64
-# The integer that orders as minus infinity does.
+# The key of minus infinity, see `ordered_keys`.
 MINUS_INFINITY_KEY = -0x7F800001
-# From so many columns on, those of a row stay side by side in memory while their maxima are found.
+# From this many columns on, those of a row stay adjacent in memory while the maxima are found.
 MIN_ADJACENT = 32
 
 
 def top_columns(scores: torch.Tensor, t: int, buffers: BufferPool) -> torch.Tensor:
     """Columns [..., t], in any order, of the t < N highest scores [..., N]; of equal ones the first wins.
 
-    The scores must hold no negative zeros, and no NaN, whose place in the order depends on its bits.
+    The scores must have no negative zeros, and no NaN, whose rank would depend on its bits.
     """
     is_few = scores.numel() <= FEW_SCORES or scores.shape[:-1].numel() <= FEW_ROWS
     is_few &= scores.device.type == "cpu"
     if is_few and runs_eagerly_on_processor(scores):
         best, found = scores.topk(t + 1)
-        # Of equal scores `topk` takes any.
+        # Of equal scores, `topk` may take any.
         if ((best[..., -2] != best[..., -1]) | (best[..., -1] == -torch.inf)).all():
             return found[..., :t]
     if scores.dtype != torch.float32 or is_few:
@@ -45,14 +44,13 @@ def top_members(
     """Sentences [..., t] of the t < N highest scores [..., N], and these scores; of equal ones the first sentence wins.
 
     Args:
-        scores: as `top_columns` takes them, but zeros may be negative, on a processor; in the order of
-            `sentence_search.Columns`.
+        scores: on a CPU, in the order of `sentence_search.Columns`; no NaN, but zeros may be negative.
         t: number of sentences.
         group_size: of the columns, a power of two.
-        buffers: holds what is compared.
+        buffers: for the keys that are compared.
     """
     grouped = scores.unflatten(-1, (group_size, -1))
-    # They are among the members of the t groups with the best members.
+    # The best sentences are in the t groups with the best members.
     groups, is_clear = clearly_best(grouped.amax(-2).add_(0.0), t, buffers)
     members = grouped.transpose(-1, -2).gather(-2, groups[..., None].expand(*groups.shape, group_size)).flatten(-2)
     places, are_clear = clearly_best(members.add_(0.0), t, buffers)
@@ -68,9 +66,9 @@ def top_members(
 
 
 def clearly_best(scores: torch.Tensor, t: int, buffers: BufferPool) -> tuple[torch.Tensor, torch.Tensor]:
-    """Columns [..., t] of the t < N highest float32 scores [..., N], and whether they are clearly the highest [...].
+    """Columns [..., t] of the t < N highest float32 scores [..., N], and whether each row is certain [...].
 
-    As `first_maxima` of integers of half the width, which hold fewer digits of the scores, but enough for most rows.
+    The maxima are those of 32-bit keys, which hold fewer digits of the scores, but enough for most rows.
     """
     found, best = first_maxima(ordered_keys(scores, torch.int32, buffers), t + 1, buffers)
     num_bits = (scores.shape[-1] - 1).bit_length()
@@ -79,20 +77,21 @@ def clearly_best(scores: torch.Tensor, t: int, buffers: BufferPool) -> tuple[tor
 
 
 def ordered_keys(scores: torch.Tensor, dtype: torch.dtype, buffers: BufferPool) -> torch.Tensor:
-    """Integers [N, ...] that order as the float32 scores [..., N] do, and among equal ones the first highest.
+    """Integer keys [N, ...] with the order of the float32 scores [..., N]; of equal scores the first has the largest.
 
-    A maximum of integers is much faster to find than a maximum and where it is, which is in the lowest bits.
+    The lowest bits of a key hold its column. The maximum of integers is much faster to find than the maximum and the
+    argmax of floats.
 
     Args:
-        scores: as `top_columns` takes them.
-        dtype: int64, or int32, which loses as many digits of the scores as a column's number takes.
-        buffers: holds the keys.
+        scores: as for `top_columns`.
+        dtype: int64; or int32, which drops as many bits of the scores as a column index needs.
+        buffers: for the keys.
     """
     num_bits = (scores.shape[-1] - 1).bit_length()
     bits = scores.view(torch.int32).movedim(-1, 0)
     keys = take_columns("keys", bits.shape, torch.int32, buffers)
     torch.bitwise_right_shift(bits, 31, out=keys)
-    keys.bitwise_and_(0x7FFFFFFF).bitwise_xor_(bits)  # negative floats order backwards
+    keys.bitwise_and_(0x7FFFFFFF).bitwise_xor_(bits)  # the bits of negative floats have the reverse order
     if dtype == torch.int64:
         keys = take_columns("keys", bits.shape, torch.int64, buffers).copy_(keys).bitwise_left_shift_(num_bits)
     else:
@@ -102,9 +101,9 @@ def ordered_keys(scores: torch.Tensor, dtype: torch.dtype, buffers: BufferPool) 
 
 
 def take_columns(name: str, shape: torch.Size, dtype: torch.dtype, buffers: BufferPool) -> torch.Tensor:
-    """A buffer of the shape [N, ...], in memory as it is where N is small, else as [..., N].
+    """A buffer of the shape [N, ...], in memory in this order if N is small, else as [..., N].
 
-    Numbers are compared quickly in long runs; turning many columns around would take longer than it saves.
+    Long contiguous runs are compared quickly, but transposing many columns would take longer than it saves.
     """
     if shape[0] < MIN_ADJACENT:
         return buffers.take(name, *shape, dtype=dtype)
@@ -120,8 +119,8 @@ def first_maxima(keys: torch.Tensor, t: int, buffers: BufferPool) -> tuple[torch
     rest = take_columns("rest", keys.shape, keys.dtype, buffers)
     torch.amax(keys, 0, out=best[0])
     for place in range(1, t):
-        # Integers count in a circle. It is turned until what is just below the last maximum is the largest integer, and
-        # that maximum the smallest, with those before it next.
+        # Integers wrap around. Subtracting `turn` makes the last maximum the smallest integer, the maxima before it the
+        # next, and the key just below it the largest.
         turn = best[place - 1].bitwise_xor(smallest)
         torch.sub(keys, turn, out=rest)
         torch.amax(rest, 0, out=best[place])

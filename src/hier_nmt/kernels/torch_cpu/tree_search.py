@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The walk down the tree of sentences, some queries at a time in buffers that are reused.
+"""The walk down the tree of sentences, a few queries at a time, in buffers that are reused.
 
 Dimensions: B batch, t sentences kept, H heads, Q queries.
 """
@@ -15,7 +15,7 @@ from .buffer_pool import thread_buffers
 from .relevance import score_rows
 from .stable_topk import top_columns
 
-# Candidates of a level that are compared at a time.
+# Maximum number of candidates of a level that are compared at a time.
 CANDIDATES_AT_ONCE = 2**18
 
 
@@ -56,10 +56,10 @@ def search_tree(
         exists = exists & look_up(masks[level], candidates)
         scores = score_rows(query, keys[level], candidates)
         if own_sentence_ids is not None:
-            # Without an own sentence this is the path of leaf -1, on which no node is.
+            # Without an own sentence this is the path of leaf -1, which has no nodes.
             is_own_path = candidates == ((own_sentence_ids - 1) >> level)[:, None, :, None]
             scores = scores.masked_fill(is_own_path, torch.inf)
-        # As `top_columns` asks for: a zero is added because no zero may be negative, and NaN wins.
+        # For `top_columns`: adding zero turns negative zeros into positive ones; NaN ranks first.
         scores = (scores + 0.0).nan_to_num_(torch.inf, torch.inf, -torch.inf).masked_fill_(~exists, -torch.inf)
         best = top_columns(scores, t, buffers)
         nodes, is_kept = in_order(candidates.gather(-1, best), scores.gather(-1, best) != -torch.inf)

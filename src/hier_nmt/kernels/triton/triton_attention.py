@@ -1,11 +1,11 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Attention to selected sentences on a GPU, in Triton: experimental, and never chosen unless asked for by name.
+"""Attention to selected sentences on a GPU, in Triton: experimental, and only used if it is requested by name.
 
-Every block of queries that read the same sentence is one program, which reads its tokens once and writes, for its
-queries, sums that are merged as in `grouped_attention.py`; so is the backward pass, whose programs add to the
-gradients of the same tokens. It has been tested in Triton's interpreter (TRITON_INTERPRET=1) and compiled for NVIDIA's
-GPUs, and has yet to run on one.
+Each program computes a block of queries that read the same sentence: it reads the sentence's tokens once and writes
+sums for its queries, which are merged as in `grouped_attention.py`. The programs of the backward pass add to the
+gradients of their tokens. This code was tested in Triton's interpreter (TRITON_INTERPRET=1) and compiled for NVIDIA
+GPUs, but has not run on one yet.
 
 Dimensions: B batch, H heads, Q queries, K keys, E head width, C sentences read per query, R = B H Q rows, M blocks, L
 queries of a block.
@@ -23,38 +23,37 @@ from torch.nn import functional
 from ..torch_cpu.block_plan import RowOrder, plan_blocks
 from ..torch_cpu.grouped_attention import LOG2_E, flat_rows, grouped_attention, merge
 
-# What the matrix units of a GPU multiply at least.
+# Minimum size of the matrices that the matrix units of a GPU multiply.
 SHORTEST = 16
-# Tokens of a sentence that are read at one time.
-WORDS_AT_ONCE = 32
+# Number of tokens of a sentence that are read at a time.
+TOKENS_AT_ONCE = 32
 
 
 @triton.jit
 def read_tokens(  # type: ignore[no-untyped-def]
     queries, positions, key, value, spans, start, offset, first, length, columns, width, num_keys, scaling,
-    WORDS: tl.constexpr, IS_CAUSAL: tl.constexpr,
+    TOKENS: tl.constexpr, IS_CAUSAL: tl.constexpr,
 ):  # fmt: skip
-    """Of the tokens of a block's sentence from `first` on: where they are among the keys and which places are to be
-    read [WORDS, E], keys and values [WORDS, E], and the queries' logits [L, WORDS], minus infinity where nothing is
-    to be seen."""
-    index = first + tl.arange(0, WORDS)
+    """The tokens of a block's sentence from `first` on: their places in the keys and which of these exist [TOKENS, E],
+    keys and values [TOKENS, E], and the queries' logits [L, TOKENS], minus infinity where the mask excludes a token."""
+    index = first + tl.arange(0, TOKENS)
     is_token = index < length
-    word = tl.load(spans + start + index, mask=is_token, other=0)  # row * K + index
-    places = (word + offset)[:, None] * width + columns[None, :]
+    token = tl.load(spans + start + index, mask=is_token, other=0)  # row * K + index
+    places = (token + offset)[:, None] * width + columns[None, :]
     exists = is_token[:, None] & (columns < width)[None, :]
     keys = tl.load(key + places, mask=exists, other=0.0)
     values = tl.load(value + places, mask=exists, other=0.0)
     attend_mask = is_token[None, :]
     if IS_CAUSAL:
-        attend_mask &= (word % num_keys)[None, :] <= positions[:, None]
+        attend_mask &= (token % num_keys)[None, :] <= positions[:, None]
     logits = tl.dot(queries, tl.trans(keys), input_precision="ieee") * scaling
     return places, exists, keys, values, tl.where(attend_mask, logits, float("-inf"))
 
 
 @triton.jit
-def dropout_factors(seed, first, length, probability, L: tl.constexpr, WORDS: tl.constexpr):  # type: ignore[no-untyped-def]
-    """0 or 1 / (1 - probability) for each weight [L, WORDS] of a block, the same whenever it is asked for."""
-    index = tl.arange(0, L)[:, None] * length + first + tl.arange(0, WORDS)[None, :]
+def dropout_factors(seed, first, length, probability, L: tl.constexpr, TOKENS: tl.constexpr):  # type: ignore[no-untyped-def]
+    """0 or 1 / (1 - probability) for each weight [L, TOKENS] of a block, the same in every call."""
+    index = tl.arange(0, L)[:, None] * length + first + tl.arange(0, TOKENS)[None, :]
     return tl.where(tl.rand(seed, index.to(tl.int32)) < probability, 0.0, 1.0 / (1.0 - probability))
 
 
@@ -62,9 +61,9 @@ def dropout_factors(seed, first, length, probability, L: tl.constexpr, WORDS: tl
 def attend_blocks(  # type: ignore[no-untyped-def]
     query, key, value, row, start, length, offset, spans, positions, outputs, most_of, total_of,
     scaling, width, num_queries, num_keys, probability, seed,
-    E: tl.constexpr, L: tl.constexpr, WORDS: tl.constexpr, IS_CAUSAL: tl.constexpr, HAS_DROPOUT: tl.constexpr,
+    E: tl.constexpr, L: tl.constexpr, TOKENS: tl.constexpr, IS_CAUSAL: tl.constexpr, HAS_DROPOUT: tl.constexpr,
 ):  # fmt: skip
-    """What `attend_slab` writes for one block: outputs [L, E], largest logits [L] and sums [L] of its slots."""
+    """The part of `attend_slab` for one block: writes outputs [L, E], largest logits [L] and sums [L] of its slots."""
     block = tl.program_id(0).to(tl.int64)
     slots = block * L + tl.arange(0, L)
     columns = tl.arange(0, E)
@@ -78,19 +77,19 @@ def attend_blocks(  # type: ignore[no-untyped-def]
     most = tl.full([L], float("-inf"), total_of.dtype.element_ty)
     total = tl.zeros([L], total_of.dtype.element_ty)
     sums = tl.zeros([L, E], outputs.dtype.element_ty)
-    for first in range(0, block_length, WORDS):
+    for first in range(0, block_length, TOKENS):
         _, _, _, values, logits = read_tokens(
             queries, query_positions, key, value, spans, block_start, block_offset, first, block_length, columns,
-            width, num_keys, scaling, WORDS, IS_CAUSAL,
+            width, num_keys, scaling, TOKENS, IS_CAUSAL,
         )  # fmt: skip
         now = tl.maximum(most, tl.max(logits, 1))
-        # Nothing seen so far: no difference of infinities.
+        # If nothing has been read so far, infinities are not subtracted, which would give NaN.
         shift = tl.where(now == float("-inf"), 0.0, now)
         weights = tl.exp2(logits - shift[:, None])
         factor = tl.exp2(most - shift)
         total = total * factor + tl.sum(weights, 1)
         if HAS_DROPOUT:
-            weights *= dropout_factors(seed + block, first, block_length, probability, L, WORDS)
+            weights *= dropout_factors(seed + block, first, block_length, probability, L, TOKENS)
         product = tl.dot(weights.to(values.dtype), values, input_precision="ieee")
         sums = sums * factor[:, None] + product.to(sums.dtype)
         most = now
@@ -104,9 +103,9 @@ def block_gradients(  # type: ignore[no-untyped-def]
     query, key, value, grad_output, row, start, length, offset, spans, positions, shift, delta,
     grad_query, grad_key, grad_value, grad_scores,
     scaling, scaling_to_base_2, width, num_queries, num_keys, probability, seed,
-    E: tl.constexpr, L: tl.constexpr, WORDS: tl.constexpr, IS_CAUSAL: tl.constexpr, HAS_DROPOUT: tl.constexpr,
+    E: tl.constexpr, L: tl.constexpr, TOKENS: tl.constexpr, IS_CAUSAL: tl.constexpr, HAS_DROPOUT: tl.constexpr,
 ):  # fmt: skip
-    """The part of `slab_gradients` of one block: writes the gradients of its slots and adds to those of its tokens."""
+    """The part of `slab_gradients` for one block: writes the gradients of its slots and adds to those of its tokens."""
     block = tl.program_id(0).to(tl.int64)
     slots = block * L + tl.arange(0, L)
     columns = tl.arange(0, E)
@@ -122,16 +121,16 @@ def block_gradients(  # type: ignore[no-untyped-def]
     added, deltas = tl.load(shift + slots), tl.load(delta + rows)
     sums = tl.zeros([L, E], grad_query.dtype.element_ty)
     score_sums = tl.zeros([L], grad_scores.dtype.element_ty)
-    for first in range(0, block_length, WORDS):
+    for first in range(0, block_length, TOKENS):
         places, exists, keys, values, logits = read_tokens(
             queries, query_positions, key, value, spans, block_start, block_offset, first, block_length, columns,
-            width, num_keys, scaling_to_base_2, WORDS, IS_CAUSAL,
+            width, num_keys, scaling_to_base_2, TOKENS, IS_CAUSAL,
         )  # fmt: skip
         weights = tl.exp2(logits + added[:, None])
         grad_weights = tl.dot(grads, tl.trans(values), input_precision="ieee").to(added.dtype)
         read = weights
         if HAS_DROPOUT:
-            factors = dropout_factors(seed + block, first, block_length, probability, L, WORDS)
+            factors = dropout_factors(seed + block, first, block_length, probability, L, TOKENS)
             read, grad_weights = weights * factors, grad_weights * factors
         grad_logits = weights * (grad_weights - deltas[:, None])
         score_sums += tl.sum(grad_logits, 1)
@@ -146,19 +145,19 @@ def block_gradients(  # type: ignore[no-untyped-def]
 
 
 class TritonAttention(torch.autograd.Function):
-    """What `GroupedAttention` of the models computes, with the same arguments."""
+    """The same as `GroupedAttention`, with the same arguments."""
 
     @staticmethod
     def forward(ctx, query, key, value, scores, sentence_ids, ranked, query_positions, scaling, dropout):  # type: ignore[no-untyped-def]
         """Output [B, H, Q, E]; ValueError where Triton cannot run."""
         check_device(query)
-        # As many queries as would fill half of the blocks, if all sentences were read equally often.
+        # The larger blocks are taken if they would be half full with all sentences read equally often.
         num_groups = len(ranked.rank) * query.shape[1]
         length = 4 * SHORTEST if sentence_ids.numel() >= 2 * SHORTEST * num_groups else SHORTEST
         blocks = plan_blocks(sentence_ids, ranked, RowOrder(key.shape[1], key.shape[2]), num_queries=length)
         of_query, of_key, of_value, of_scores = (rows.contiguous() for rows in all_rows(query, key, value, scores))
         num_blocks = len(blocks.group)
-        # One slot more than there are: that of pairs which name no sentence.
+        # One additional slot, for pairs without a sentence.
         outputs = scores.new_zeros(len(blocks.row) + 1, query.shape[-1])
         sums = scores.new_zeros(2, len(outputs))
         sums[0, -1] = -torch.inf
@@ -203,9 +202,9 @@ class TritonAttention(torch.autograd.Function):
 
 
 def check_device(query: torch.Tensor) -> None:
-    """Raises a ValueError where Triton cannot run."""
+    """Raises a ValueError if the query is on a device on which Triton cannot run."""
     if query.device.type == "cpu" and os.environ.get("TRITON_INTERPRET", "0") in ("", "0"):
-        raise ValueError("attention_kernel='triton' runs on a GPU, and the model is on the cpu; choose 'auto'.")
+        raise ValueError("attention_kernel='triton' runs on a GPU, but the model is on the CPU; choose 'auto'.")
 
 
 def all_rows(*states: torch.Tensor) -> list[torch.Tensor]:
@@ -216,11 +215,11 @@ def all_rows(*states: torch.Tensor) -> list[torch.Tensor]:
 def constants_of(
     query: torch.Tensor, length: int, query_positions: torch.Tensor | None, dropout: Any
 ) -> dict[str, int | bool]:
-    """What the kernels are compiled for."""
+    """The constants for which the kernels are compiled."""
     return {
         "E": max(triton.next_power_of_2(query.shape[-1]), SHORTEST),
         "L": length,
-        "WORDS": WORDS_AT_ONCE,
+        "TOKENS": TOKENS_AT_ONCE,
         "IS_CAUSAL": query_positions is not None,
         "HAS_DROPOUT": dropout.probability > 0.0,
     }

@@ -187,7 +187,7 @@ def test_it_is_taken_when_asked_for_by_name_alone(monkeypatch):
 def test_without_its_interpreter_the_processor_is_an_error(monkeypatch):
     monkeypatch.delenv("TRITON_INTERPRET")
     states = random_states(*[(1, 1, 1, 1)] * 3)
-    with pytest.raises(ValueError, match="runs on a GPU, and the model is on the cpu; choose 'auto'"):
+    with pytest.raises(ValueError, match="runs on a GPU, but the model is on the CPU; choose 'auto'"):
         attend_selected_sentences(
             *states, torch.ones(1, 1, dtype=torch.int64), torch.zeros(1, 1, 1, 1).long(), torch.zeros(1, 1, 1, 1),
             kernel="triton",
@@ -202,5 +202,5 @@ def test_without_triton_the_message_says_what_to_install(monkeypatch):
 
 def test_without_the_package_the_message_says_so(monkeypatch):
     monkeypatch.setattr(backends, "_triton", [])
-    with pytest.raises(ImportError, match="is in the package hier_nmt, which must be imported before"):
+    with pytest.raises(ImportError, match="is part of the package hier_nmt; import it first"):
         backends.triton_attention()

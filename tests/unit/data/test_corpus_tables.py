@@ -1,28 +1,25 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Window features; the tokenizer of these tests has one token for each letter, so ids are written by hand."""
+"""Tables of text, token ids and windows; the tokenizer has one token for each letter, so ids are written by hand."""
 
 import datasets
 import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import TokenizersBackend
 
-from hier_nmt.data import features, training_corpora
+from hier_nmt.data import corpus_tables, training_corpora, window_tables
 from hier_nmt.data.corpus_files import CorpusError
+from hier_nmt.data.corpus_tables import read_report, text_table, text_table_from_documents, token_table
 from hier_nmt.data.documents import ParallelDocument, SentencePair
-from hier_nmt.data.features import (
+from hier_nmt.data.tokenization import SPECIAL_TOKENS
+from hier_nmt.data.window_tables import (
     ClosingTokens,
     OverlongSentence,
     OverlongSentenceError,
     closing_tokens,
     overlong_sentences,
-    read_report,
-    text_table,
-    text_table_from_documents,
-    token_table,
     window_table,
 )
-from hier_nmt.data.tokenization import SPECIAL_TOKENS
 
 CLOSING = ClosingTokens(sep=4, par=5, eos=2)
 # a = 6, b = 7, ...
@@ -158,8 +155,8 @@ def test_corpus_is_read_and_tokenised_once_until_it_changes(tokenizer, tmp_path,
     tokenizer(["a", "bb"], padding=True)
     with monkeypatch.context() as context:
         context.setattr(training_corpora, "read_documents", None)
-        for name in ("encode_sentences", "join_window"):
-            context.setattr(features, name, None)
+        context.setattr(corpus_tables, "encode_sentences", None)
+        context.setattr(window_tables, "join_window", None)
         again = window_table(token_table(text_table(*arguments, **cache), tokenizer), CLOSING, 1)
         assert again.to_list() == first.to_list()
     path.write_text("a\tb\nc\td\n")

@@ -1,0 +1,156 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What a training run reads: its tokenizers, and the tables of its windows."""
+
+import logging
+import math
+import shutil
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from datasets import Dataset
+from transformers import PreTrainedTokenizerBase
+
+from ..data.corpus_tables import corpora_table, read_report, token_table
+from ..data.inline_terms import without_terms
+from ..data.tokenization import load_tokenizers, save_tokenizers, train_tokenizer
+from ..data.training_corpora import CleaningReport, TrainingCorpora
+from ..data.window_tables import closing_tokens, weighted_windows, window_table
+from ..data.word_vectors import words_with_vectors
+from .checkpoints import check_same_tokenizer
+from .recipes import Recipe
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Tokenizers:
+    """The tokenizers of the two languages; the same object twice if joint."""
+
+    source: PreTrainedTokenizerBase
+    target: PreTrainedTokenizerBase
+
+    @property
+    def are_joint(self) -> bool:
+        """Whether one tokenizer serves both languages."""
+        return self.source is self.target
+
+
+@dataclass(frozen=True)
+class PreparedData:
+    """The window tables, and statistics of their corpora."""
+
+    train: Dataset
+    validation: Dataset | None
+    figures: dict[str, Any]
+
+
+def prepare_tokenizers(recipe: Recipe) -> Tokenizers:
+    """The run's own tokenizers. A new run takes those of `tokenizer.path` or `init_from`, or else trains them.
+
+    CheckpointError if they differ from those of `init_from`.
+    """
+    output_dir = Path(recipe.training["output_dir"])
+    if not (output_dir / "tokenizer.json").is_file():
+        directory = recipe.tokenizer.path or recipe.init_from
+        tokenizers = _train_tokenizers(recipe) if directory is None else Tokenizers(*load_tokenizers(directory))
+        _save_tokenizers_atomically(output_dir, tokenizers)
+    tokenizers = Tokenizers(*load_tokenizers(output_dir))
+    if recipe.init_from is not None:
+        others = load_tokenizers(recipe.init_from)
+        for own, other in zip((tokenizers.source, tokenizers.target), others, strict=True):
+            check_same_tokenizer(own, other, recipe.init_from)
+    return tokenizers
+
+
+def prepare_data(recipe: Recipe, tokenizers: Tokenizers) -> PreparedData:
+    """The tables of training and validation windows, from the cache if possible."""
+    train, figures = _windows(recipe, recipe.data.training_corpora, tokenizers)
+    numbers = {"train": figures}
+    validation = None
+    if recipe.data.validation:
+        validation, numbers["validation"] = _windows(recipe, recipe.data.validation_corpora, tokenizers)
+        limit = recipe.data.validation_limit
+        if limit is not None and limit < len(validation):
+            validation = validation.select(np.linspace(0, len(validation) - 1, limit).astype(int))
+            numbers["validation"]["num_scored_windows"] = limit
+    return PreparedData(train, validation, numbers)
+
+
+def _train_tokenizers(recipe: Recipe) -> Tokenizers:
+    section = recipe.tokenizer
+    table = corpora_table(recipe.data.training_corpora, recipe.data.cache_dir)
+    options: dict[str, Any] = {
+        "model": section.algorithm,
+        "byte_fallback": section.byte_fallback,
+        "split_digits": section.split_digits,
+        "min_frequency": section.min_frequency,
+        "limit_alphabet": section.limit_alphabet,
+        "plain_typography": section.plain_typography,
+        "reserved_tokens": section.reserved_tokens,
+    }
+    sides = [("source", "target")] if section.joint else [("source",), ("target",)]
+    trained = []
+    for columns, vectors in zip(sides, (recipe.source_vectors, recipe.target_vectors), strict=False):
+        words = None if vectors is None else words_with_vectors(vectors)
+        sentences = _sentences(table, columns, section.max_sentences)
+        trained.append(train_tokenizer(sentences, section.vocab_size, known_words=words, **options))
+    return Tokenizers(trained[0], trained[-1])
+
+
+def _sentences(table: Dataset, columns: tuple[str, ...], max_sentences: int | None) -> Iterator[str]:
+    """The sentences of some columns, of at most `max_sentences` evenly spaced sentence pairs of all documents."""
+    total = sum(len(row) for row in table["source"]) if max_sentences else 0
+    stride = max(1, math.ceil(total / max_sentences)) if max_sentences else 1
+    index = 0
+    for row in table.select_columns(list(columns)):
+        for pair in zip(*(row[column] for column in columns), strict=True):
+            if index % stride == 0:
+                yield from map(without_terms, pair)
+            index += 1
+
+
+def _save_tokenizers_atomically(output_dir: Path, tokenizers: Tokenizers) -> None:
+    """Saves by renaming, tokenizer.json last, so that an interruption never leaves half of a pair."""
+    with tempfile.TemporaryDirectory(dir=output_dir) as folder:
+        save_tokenizers(folder, tokenizers.source, tokenizers.target)
+        for path in sorted(Path(folder).iterdir(), key=lambda path: path.name == "tokenizer.json"):
+            if path.is_dir():
+                shutil.rmtree(output_dir / path.name, ignore_errors=True)
+            path.replace(output_dir / path.name)
+
+
+def _windows(recipe: Recipe, corpora: TrainingCorpora, tokenizers: Tokenizers) -> tuple[Dataset, dict[str, Any]]:
+    text = corpora_table(corpora, recipe.data.cache_dir)
+    tokens = token_table(text, tokenizers.source, tokenizers.target, num_proc=recipe.data.num_proc)
+    windows = window_table(
+        tokens,
+        closing_tokens(tokenizers.source),
+        recipe.model.get("window_sentences", recipe.config_class.window_sentences),
+        max_source_tokens=recipe.model.get("max_source_tokens", recipe.config_class.max_source_tokens),
+        max_target_tokens=recipe.model.get("max_target_tokens", recipe.config_class.max_target_tokens),
+        overlong=recipe.data.overlong,
+        num_proc=recipe.data.num_proc,
+    )
+    windows = weighted_windows(windows, [corpus.weight for corpus in corpora.corpora])
+    return windows, _figures(read_report(text), corpora, windows)
+
+
+def _figures(report: CleaningReport, corpora: TrainingCorpora, windows: Dataset) -> dict[str, Any]:
+    """The statistics of the data for the summary of a run."""
+    figures: dict[str, Any] = {
+        "num_documents": report.num_documents,
+        "num_sentences": report.num_sentences,
+        "num_windows": len(windows),
+    }
+    dropped: dict[str, dict[str, int]] = {}
+    for (corpus, reason), count in sorted(report.dropped.items()):
+        dropped.setdefault(corpora.corpora[corpus].label, {})[reason] = count
+    if dropped:
+        logger.info("sentence pairs dropped by the cleaning: %s", dropped)
+        figures["num_dropped"] = dropped
+    return figures

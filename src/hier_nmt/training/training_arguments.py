@@ -1,0 +1,53 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The arguments of the trainer."""
+
+from dataclasses import dataclass, field
+
+from transformers import Seq2SeqTrainingArguments
+
+
+@dataclass
+class DocumentSeq2SeqTrainingArguments(Seq2SeqTrainingArguments):
+    """The arguments of Transformers and four more."""
+
+    context_discount: float = field(
+        default=1.0, metadata={"help": "Weight, from 0 to 1, of the context sentences in the loss."}
+    )
+    max_tokens_per_batch: int | None = field(
+        default=None,
+        metadata={
+            "help": "Maximum number of padded tokens, on the longer side, of a training batch of one device; rows of "
+            "similar length go together and `per_device_train_batch_size` is not used. None: batches of that many rows."
+        },
+    )
+    selection_warmup_steps: int = field(
+        default=0,
+        metadata={
+            "help": "Training steps in which conditional and hierarchical attention attend to every sentence, their "
+            "relevance added, before they attend to the selected sentences only."
+        },
+    )
+    selection_annealing_steps: int = field(
+        default=0,
+        metadata={
+            "help": "Training steps, after `selection_warmup_steps`, in which the number of attended sentences "
+            "falls from all of them to the selected ones: in eight stages, by the same factor from one to the next."
+        },
+    )
+
+    def __post_init__(self) -> None:
+        """Checks the added fields; ValueError names the bad value."""
+        super().__post_init__()
+        if not 0 <= self.context_discount <= 1:
+            raise ValueError(f"context_discount must be from 0 to 1, got {self.context_discount}")
+        if self.max_tokens_per_batch is not None and self.max_tokens_per_batch < 1:
+            raise ValueError(f"max_tokens_per_batch must be at least 1, got {self.max_tokens_per_batch}")
+        if self.save_on_each_node:
+            raise ValueError(
+                "save_on_each_node=True leaves checkpoints without a model on all machines but the first, since "
+                "Transformers writes models there only: give an output_dir that all machines share"
+            )
+        for name in ("selection_warmup_steps", "selection_annealing_steps"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name} must not be negative, got {getattr(self, name)}")
