@@ -2,18 +2,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """A folder laid out as OPUS-MT on the Hub becomes a document-level model that translates as before."""
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from sentence_models import ENGLISH, sentence_model, write_opus_mt
-from transformers import AutoModelForSeq2SeqLM, AutoTokenizer, pipeline
+from safetensors.torch import load_file
+from sentence_models import ENGLISH, FRENCH, sentence_model, write_opus_mt
+from transformers import AutoModelForSeq2SeqLM, AutoTokenizer, GenerationConfig, pipeline
 
 import hier_nmt
 from hier_nmt.cli.main import main
 from hier_nmt.data.tokenization import load_tokenizers
 from hier_nmt.jobs.adapt_model import adapt_model
+from hier_nmt.models.hier_nmt.sentence_models import HIDDEN_LOGIT
+from hier_nmt.training.warm_start import is_of_base
 from hier_nmt.translation.document_translator import DocumentTranslator, SourceDocument
 
 NUM_SENTENCES = 50
@@ -126,3 +130,87 @@ def test_a_model_without_tokenizer_is_refused(tmp_path: Path, capsys: Any) -> No
     sentence_model("marian").save_pretrained(tmp_path / "base")
     assert main(["adapt", tmp_path / "base", tmp_path / "ours"]) == 1
     assert "has no complete tokenizer" in capsys.readouterr().err
+
+
+RECIPE = """
+data:
+  source_language: en
+  target_language: fr
+  train: [{corpus}]
+model:
+  window_sentences: 0
+  max_source_tokens: 128
+  max_target_tokens: 128
+training:
+  output_dir: {output}
+  init_from: {base}
+  init_config: true
+  seed: 1
+  max_steps: 3
+  learning_rate: 1.0e-2
+  warmup_steps: 0
+  lr_scheduler_type: constant
+  weight_decay: 0.0
+  per_device_train_batch_size: 2
+  use_cpu: true
+  report_to: none
+"""
+
+
+def trained(opus_mt: Path, folder: Path, *options: str) -> tuple[dict[str, torch.Tensor], dict[str, torch.Tensor]]:
+    """The weights of an adapted model before and after three steps on two documents."""
+    adapt_model(str(opus_mt), folder / "base", "conditional")
+    document = {"id": "1", "paragraphs": [{"en": ENGLISH, "fr": FRENCH}]}
+    lines = [json.dumps({**document, "id": str(index)}) for index in range(2)]
+    (folder / "corpus.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    text = RECIPE.format(corpus=folder / "corpus.jsonl", base=folder / "base", output=folder / "run")
+    (folder / "recipe.yaml").write_text(text, encoding="utf-8")
+    assert main(["train", folder / "recipe.yaml", *options]) == 0
+    return load_file(folder / "base" / "model.safetensors"), load_file(folder / "run" / "model.safetensors")
+
+
+def largest_change(before: dict[str, torch.Tensor], after: dict[str, torch.Tensor], is_base: bool) -> float:
+    names = [name for name in before if is_of_base(name) is is_base and name != "lm_head.bias"]
+    return max((after[name] - before[name]).abs().max().item() for name in names)
+
+
+def test_with_a_frozen_base_only_what_reads_context_is_trained(opus_mt: Path, tmp_path: Path) -> None:
+    before, after = trained(opus_mt, tmp_path, "--training.freeze=base")
+    assert largest_change(before, after, is_base=True) == 0
+    assert largest_change(before, after, is_base=False) > 1e-3
+    # Separators are no longer hidden.
+    assert after["lm_head.bias"][-2:].min() > HIDDEN_LOGIT / 2
+    config = hier_nmt.HierNMTConfig.from_pretrained(tmp_path / "run")
+    assert (config.context_block, config.max_source_tokens) == ("conditional", 128)
+    generation = GenerationConfig.from_pretrained(tmp_path / "run")
+    assert (generation.num_beams, generation.bad_words_ids) == (4, [[config.pad_token_id]])
+
+
+def test_the_base_has_its_own_learning_rate(opus_mt: Path, tmp_path: Path) -> None:
+    before, after = trained(opus_mt, tmp_path, "--training.base_learning_rate=1e-5")
+    # Adam moves a weight by about the learning rate in each of its first steps.
+    assert 0 < largest_change(before, after, is_base=True) < 5e-5
+    assert largest_change(before, after, is_base=False) > 1e-3
+
+
+def test_the_recipe_of_the_documentation_trains(
+    opus_mt: Path, tmp_path: Path, repository: Path, monkeypatch: Any
+) -> None:
+    adapt_model(str(opus_mt), tmp_path / "base", "conditional")
+    units = "".join(
+        f'<tu><tuv xml:lang="en"><seg>{source}</seg></tuv><tuv xml:lang="fr"><seg>{target}</seg></tuv></tu>'
+        for source, target in zip(ENGLISH, FRENCH, strict=True)
+    )
+    header = (
+        '<header creationtool="x" creationtoolversion="1" segtype="sentence" o-tmf="x" adminlang="en" srclang="en" '
+        'datatype="plaintext"/>'
+    )
+    for name in ("train", "dev"):
+        text = f'<?xml version="1.0" encoding="UTF-8"?><tmx version="1.4">{header}<body>{units}</body></tmx>'
+        (tmp_path / f"{name}.tmx").write_text(text, encoding="utf-8")
+    monkeypatch.setenv("HIER_NMT_CORPUS", str(tmp_path))
+    options = [f"--training.init_from={tmp_path / 'base'}", f"--training.output_dir={tmp_path / 'run'}"]
+    short = ["--training.max_steps=2", "--training.warmup_steps=0", "--training.lr_scheduler_type=constant"]
+    short += ["--training.lr_scheduler_kwargs={}", "--training.use_cpu=true", "--training.bf16=false"]
+    assert main(["train", repository / "training" / "recipes" / "adapt.yaml", *options, *short]) == 0
+    assert (tmp_path / "run" / "model.safetensors").is_file()

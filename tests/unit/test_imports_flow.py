@@ -33,7 +33,8 @@ MAY_IMPORT = {
     "inspection": {"configuration", "ops", "attention", "models", "text", "translation", "data", "evaluation"},
     "publishing": {"configuration", "data", "evaluation"},
     "training": {
-        *("configuration", "ops", "attention", "models", "text", "kernels", "data", "evaluation", "publishing"),
+        *("configuration", "ops", "attention", "models", "text", "translation", "kernels", "data", "evaluation"),
+        "publishing",
     },
     "jobs": {
         *("configuration", "ops", "models", "text", "translation", "data", "evaluation", "inspection", "publishing"),

@@ -21,6 +21,7 @@ from ..data.tokenization import load_tokenizers, save_tokenizers, train_tokenize
 from ..data.training_corpora import CleaningReport, TrainingCorpora
 from ..data.window_tables import closing_tokens, weighted_windows, window_table
 from ..data.word_vectors import words_with_vectors
+from ..translation.language_tokens import LanguageTokens
 from .checkpoints import check_same_tokenizer
 from .recipes import Recipe
 
@@ -126,7 +127,13 @@ def _save_tokenizers_atomically(output_dir: Path, tokenizers: Tokenizers) -> Non
 
 def _windows(recipe: Recipe, corpora: TrainingCorpora, tokenizers: Tokenizers) -> tuple[Dataset, dict[str, Any]]:
     text = corpora_table(corpora, recipe.data.cache_dir)
-    tokens = token_table(text, tokenizers.source, tokenizers.target, num_proc=recipe.data.num_proc)
+    tokens = token_table(
+        text,
+        tokenizers.source,
+        tokenizers.target,
+        start_ids=_start_ids(recipe, tokenizers),
+        num_proc=recipe.data.num_proc,
+    )
     windows = window_table(
         tokens,
         closing_tokens(tokenizers.source),
@@ -138,6 +145,13 @@ def _windows(recipe: Recipe, corpora: TrainingCorpora, tokenizers: Tokenizers) -
     )
     windows = weighted_windows(windows, [corpus.weight for corpus in corpora.corpora])
     return windows, _figures(read_report(text), corpora, windows)
+
+
+def _start_ids(recipe: Recipe, tokenizers: Tokenizers) -> tuple[list[int], list[int]]:
+    """Tokens of languages in front of sentences, of a model of many languages; else none."""
+    languages = LanguageTokens(tokenizers.source)
+    pair = (recipe.data.source_language, recipe.data.target_language)
+    return languages.start_ids(*pair), languages.target_start_ids(pair[1])
 
 
 def _figures(report: CleaningReport, corpora: TrainingCorpora, windows: Dataset) -> dict[str, Any]:

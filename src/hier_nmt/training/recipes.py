@@ -24,7 +24,9 @@ from .recipe_sections import DataSection, RecipeError, TokenizerSection, read_se
 from .recipe_values import is_required
 from .training_arguments import DocumentSeq2SeqTrainingArguments
 
-_OWN_TRAINING_KEYS = ("init_from", "average_checkpoints", "attn_implementation", "source_vectors", "target_vectors")
+_OWN_TRAINING_KEYS = (
+    *("init_from", "init_config", "average_checkpoints", "attn_implementation", "source_vectors", "target_vectors"),
+)
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,8 @@ class Recipe:
             products in bfloat16.
         generation: fields of `GenerationConfig` that are saved with the model.
         init_from: `training.init_from`, directory of a checkpoint that initialises the model, or None.
+        init_config: `training.init_config`: the network and the generation settings are those of `init_from`, with the
+            fields of the section `model` changed.
         average_checkpoints: `training.average_checkpoints`, how many of the last checkpoints are averaged into the
             final model; 0: the best checkpoint is used.
         attn_implementation: `training.attn_implementation`, the attention implementation in training; None: torch's
@@ -53,6 +57,7 @@ class Recipe:
     training: dict[str, Any] = field(default_factory=dict)
     generation: dict[str, Any] = field(default_factory=dict)
     init_from: str | None = None
+    init_config: bool = False
     average_checkpoints: int = 0
     attn_implementation: str | None = None
     source_vectors: str | None = None
@@ -156,6 +161,8 @@ class Recipe:
         metric = str(self.training.get("metric_for_best_model") or "")
         if metric.removeprefix("eval_") in ("bleu", "chrf") and not self.training.get("predict_with_generate"):
             yield f"training.metric_for_best_model={metric} needs training.predict_with_generate: true"
+        if self.init_config and self.init_from is None:
+            yield "training.init_config needs training.init_from"
         if self.average_checkpoints < 0:
             yield f"training.average_checkpoints={self.average_checkpoints} must not be negative"
         limit = self.training.get("save_total_limit")

@@ -13,8 +13,11 @@ from typing import Any
 import torch
 import transformers
 import yaml
+from huggingface_hub.errors import StrictDataclassError
 from transformers import (
+    AutoConfig,
     AutoModelForSeq2SeqLM,
+    GenerationConfig,
     PreTrainedModel,
     PreTrainedTokenizerBase,
     TrainerCallback,
@@ -26,6 +29,7 @@ from ..configuration.library_internals import leave_deepspeed
 from ..data.collator import DocumentCollator
 from ..data.tokenization import TARGET_TOKENIZER_FOLDER, save_tokenizers
 from ..data.word_vectors import token_vectors
+from ..models.hier_nmt.sentence_models import reveal_separators
 from .checkpoints import (
     STATE_FILE,
     average_checkpoints,
@@ -40,7 +44,7 @@ from .recipes import Recipe
 from .sharding import load_full_weights
 from .trainer import DocumentSeq2SeqTrainer
 from .training_arguments import DocumentSeq2SeqTrainingArguments
-from .warm_start import continue_positions
+from .warm_start import continue_positions, freeze_base
 
 logger = logging.getLogger(__name__)
 
@@ -107,18 +111,14 @@ def check_output_dir_is_shared(recipe: Recipe) -> None:
 def build_model(recipe: Recipe, tokenizers: Tokenizers) -> PreTrainedModel:
     """A new model, initialised from `training.init_from` if given."""
     source, target = tokenizers.source, tokenizers.target
-    special_ids = {name: int(getattr(source, name)) for name in _SPECIAL_IDS}
-    config = recipe.model_config(
-        len(source),
-        None if tokenizers.are_joint else len(target),
-        decoder_start_token_id=special_ids["bos_token_id"],
-        **special_ids,
-    )
+    config = _continued_config(recipe) if recipe.init_config else _new_config(recipe, tokenizers)
     set_seed(recipe.training.get("seed", 42))
     model: Any = AutoModelForSeq2SeqLM.from_config(config)
     if recipe.attn_implementation is not None:
         model.set_attn_implementation(recipe.attn_implementation)
-    if not {"max_length", "max_new_tokens"} & recipe.generation.keys():
+    if recipe.init_config and recipe.init_from is not None:
+        model.generation_config = GenerationConfig.from_pretrained(recipe.init_from)
+    elif not {"max_length", "max_new_tokens"} & recipe.generation.keys():
         model.generation_config.max_length = config.max_target_tokens + 1
     model.generation_config.update(**recipe.generation)
     model.generation_config.validate(strict=True)
@@ -126,7 +126,36 @@ def build_model(recipe: Recipe, tokenizers: Tokenizers) -> PreTrainedModel:
         _set_word_vectors(model, (recipe.source_vectors, source), (recipe.target_vectors, target))
     if recipe.init_from is not None:
         continue_positions(model, load_initial_weights(model, recipe.init_from))
+        reveal_separators(model)
+    if recipe.training.get("freeze") == "base":
+        freeze_base(model)
     return model
+
+
+def _new_config(recipe: Recipe, tokenizers: Tokenizers) -> Any:
+    """The configuration that the section `model` describes."""
+    special_ids = {name: int(getattr(tokenizers.source, name)) for name in _SPECIAL_IDS}
+    return recipe.model_config(
+        len(tokenizers.source),
+        None if tokenizers.are_joint else len(tokenizers.target),
+        decoder_start_token_id=special_ids["bos_token_id"],
+        **special_ids,
+    )
+
+
+def _continued_config(recipe: Recipe) -> Any:
+    """The configuration of `init_from` with the fields of `model` changed; RecipeError if they cannot be."""
+    assert recipe.init_from is not None  # checked with the recipe
+    config = AutoConfig.from_pretrained(recipe.init_from)
+    changes = {name: value for name, value in recipe.model.items() if name != "model_type"}
+    unknown = [name for name in changes if not hasattr(config, name)]
+    if unknown:
+        raise RecipeError(f"section model: {type(config).__name__} has no {unknown[0]}")
+    try:
+        return type(config)(**{**config.to_dict(), **changes})
+    except (StrictDataclassError, ValueError) as error:
+        reason = str(error).partition("Error: ")[2] or str(error)
+        raise RecipeError(f"section model: {reason}") from None
 
 
 def _set_word_vectors(model: Any, *sides: tuple[str, PreTrainedTokenizerBase]) -> None:

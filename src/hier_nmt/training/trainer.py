@@ -41,6 +41,7 @@ from .trainer_callbacks import (
 )
 from .training_arguments import DocumentSeq2SeqTrainingArguments
 from .validation_scores import window_scores
+from .warm_start import give_base_its_rate
 
 TARGET_INPUTS = ("labels", "decoder_input_ids", "decoder_attention_mask")
 
@@ -141,7 +142,10 @@ class DocumentSeq2SeqTrainer(Seq2SeqTrainer):
         """Creates the optimizer after the first step of sharding, since it must hold the sharded weights."""
         if self.accelerator.is_fsdp2:
             shard_tied_weights(self.model, self.accelerator)
-        return super().create_optimizer(*args, **kwargs)
+        optimizer = super().create_optimizer(*args, **kwargs)
+        if self.args.base_learning_rate is not None:
+            give_base_its_rate(optimizer, self.model, self.args.base_learning_rate)
+        return optimizer
 
     def get_train_dataloader(self) -> DataLoader:
         """Batches of `max_tokens_per_batch` tokens, divided among the processes, or the default batches."""

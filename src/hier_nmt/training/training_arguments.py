@@ -2,14 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """The arguments of the trainer."""
 
+import math
 from dataclasses import dataclass, field
 
 from transformers import Seq2SeqTrainingArguments
 
+FROZEN = ("none", "base")
+
 
 @dataclass
 class DocumentSeq2SeqTrainingArguments(Seq2SeqTrainingArguments):
-    """The arguments of Transformers and four more."""
+    """The arguments of Transformers and six more."""
 
     context_discount: float = field(
         default=1.0, metadata={"help": "Weight, from 0 to 1, of the context sentences in the loss."}
@@ -35,6 +38,20 @@ class DocumentSeq2SeqTrainingArguments(Seq2SeqTrainingArguments):
             "falls from all of them to the selected ones: in eight stages, by the same factor from one to the next."
         },
     )
+    freeze: str = field(
+        default="none",
+        metadata={
+            "help": "What is not trained: 'none' of the weights, or the 'base': all but gated context blocks and the "
+            "bias of the output."
+        },
+    )
+    base_learning_rate: float | None = field(
+        default=None,
+        metadata={
+            "help": "Learning rate of all weights but gated context blocks and the bias of the output, which have "
+            "`learning_rate`. None: all have that."
+        },
+    )
 
     def __post_init__(self) -> None:
         """Checks the added fields; ValueError names the bad value."""
@@ -51,3 +68,9 @@ class DocumentSeq2SeqTrainingArguments(Seq2SeqTrainingArguments):
         for name in ("selection_warmup_steps", "selection_annealing_steps"):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name} must not be negative, got {getattr(self, name)}")
+        if self.freeze not in FROZEN:
+            raise ValueError(f"freeze={self.freeze!r} is unknown; choose one of {', '.join(FROZEN)}")
+        if self.base_learning_rate is not None and not 0 <= self.base_learning_rate < math.inf:
+            raise ValueError(f"base_learning_rate must not be negative, got {self.base_learning_rate}")
+        if self.base_learning_rate is not None and self.freeze == "base":
+            raise ValueError(f"base_learning_rate={self.base_learning_rate} with freeze: base, which trains none of it")

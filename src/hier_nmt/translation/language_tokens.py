@@ -106,6 +106,13 @@ class LanguageTokens:
         token_id: Any = self.tokenizer.convert_tokens_to_ids(self.token(language))
         return [token_id]
 
+    def target_start_ids(self, target_language: str) -> list[int]:
+        """The token of a language before each target sentence, as a list of one id; of one pair of languages, none."""
+        if not self.is_multilingual or self.mark_source:
+            return []
+        token_id: Any = self.tokenizer.convert_tokens_to_ids(self.token(target_language))
+        return [token_id]
+
     def options(self, model: PreTrainedModel, target_language: str | None) -> dict[str, int]:
         """Options of `generate` that have the model write a language.
 

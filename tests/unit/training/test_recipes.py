@@ -350,5 +350,8 @@ def test_the_recipes_of_word_vectors_are_valid_beside_the_files_that_they_name(p
 def test_committed_recipes_say_how_large_the_model_is_and_where_the_seed_comes_from(path):
     sections = yaml.safe_load(path.read_text(encoding="utf-8"))
     width = "hidden_size" if sections["model"].get("model_type") == "rnn_nmt" else "d_model"
-    assert {width, "window_sentences"} <= sections["model"].keys()
+    # A continued network has the size of the one it comes from.
+    assert {"window_sentences"} | (set() if sections["training"].get("init_config") else {width}) <= sections[
+        "model"
+    ].keys()
     assert {"seed", "output_dir"} <= sections["training"].keys()
