@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 from safetensors.torch import load_file
-from sentence_models import ENGLISH, FRENCH, sentence_model, write_opus_mt
+from sentence_models import ENGLISH, FRENCH, sentence_model, write_m2m100, write_opus_mt
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer, GenerationConfig, pipeline
 
 import hier_nmt
@@ -68,6 +68,31 @@ def test_documents_are_translated_as_the_original_translates_their_sentences(
     # A window that grows to fifty sentences is long to decode fifty times.
     model.config.window_sentences = 3
     assert translated(model, tokenizers, "prefix", num_beams=4) == expected[4]
+
+
+def test_a_model_of_many_languages_translates_documents_as_before(tmp_path: Path) -> None:
+    original = write_m2m100(tmp_path / "m2m100")
+    languages = {"source_language": "en", "target_language": "fr"}
+    document = [SourceDocument([ENGLISH[:2], ENGLISH[2:]])]
+    # So short that no length limit and no loop is reached.
+    options: dict[str, Any] = {"generate_kwargs": {"max_new_tokens": 4}}
+    slow = AutoTokenizer.from_pretrained(tmp_path / "m2m100")
+    (expected,) = DocumentTranslator(original, slow, strategy="sentence", **languages, **options).translate(document)
+    for given in (languages, {}):
+        folder = tmp_path / f"ours-{len(given)}"
+        adapt_model(str(tmp_path / "m2m100"), folder, "conditional", **given)
+        model, tokenizers = AutoModelForSeq2SeqLM.from_pretrained(folder), load_tokenizers(folder)
+        asked = {} if given else languages
+        for strategy in ("sentence", "prefix"):
+            translator = DocumentTranslator(model, *tokenizers, strategy=strategy, **asked, **options)
+            assert translator.translate(document)[0].paragraphs == expected.paragraphs
+        translator = DocumentTranslator(model, *tokenizers, strategy="document", **asked)
+        translated_rows = translator.translate(document)[0].paragraphs
+        assert [len(paragraph) for paragraph in translated_rows] == [2, 2]
+    with pytest.raises(ValueError, match="has no language 'xx'"):
+        adapt_model(str(tmp_path / "m2m100"), tmp_path / "other", "conditional", source_language="xx")
+    with pytest.raises(ValueError, match="say which by target_language"):
+        DocumentTranslator(model, *tokenizers)
 
 
 def test_the_folder_is_a_model_with_a_card_for_the_pipeline(opus_mt: Path, tmp_path: Path) -> None:

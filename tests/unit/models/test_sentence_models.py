@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import torch
-from sentence_models import SENTENCE_MODELS, sentence_model
+from sentence_models import SENTENCE_MODELS, sentence_model, skip_unless_loadable
 from transformers import (
     M2M100Config,
     M2M100ForConditionalGeneration,
@@ -79,7 +79,12 @@ def test_generation_of_a_sentence_is_that_of_the_base(base: Any, attention: str,
     model, folder = base
     source, _ = sentences(model.config, seed=2)
     options: dict[str, Any] = {"max_new_tokens": 12, "num_beams": num_beams, "do_sample": False}
-    assert torch.equal(adapted(folder, attention).generate(source, **options), model.generate(source, **options))
+    try:
+        expected = model.generate(source, **options)
+    except RuntimeError:
+        assert model.config.vocab_size != model.config.decoder_vocab_size
+        pytest.skip("this Transformers has no beam search for two vocabularies")
+    assert torch.equal(adapted(folder, attention).generate(source, **options), expected)
 
 
 @pytest.mark.parametrize("attention", READING)
@@ -132,6 +137,7 @@ def test_real_configurations_map_too(tmp_path: Path) -> None:
         encoder_ffn_dim=2048, decoder_ffn_dim=2048, activation_function="swish", scale_embedding=True,
         max_position_embeddings=512,
     )  # fmt: skip
+    skip_unless_loadable(M2M100Config)
     m2m = M2M100Config(vocab_size=128112, encoder_layers=1, decoder_layers=1)
     torch.manual_seed(4)
     for name, model in (("opus", MarianMTModel(opus)), ("m2m", M2M100ForConditionalGeneration(m2m))):

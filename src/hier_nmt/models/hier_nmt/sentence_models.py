@@ -131,6 +131,8 @@ def adapted_config(base: PreTrainedConfig, attention: str = "conditional", **opt
     options = {"sep_token_id": max(sizes), "par_token_id": max(sizes) + 1, **options}
     new_size = max(*sizes, options["sep_token_id"] + 1, options["par_token_id"] + 1)
     copied = {name: getattr(base, name) for name in _COPIED_FIELDS if hasattr(base, name)}
+    # An integer in Transformers 5.4.
+    copied["scale_embedding"] = bool(copied["scale_embedding"])
     return HierNMTConfig(
         **{
             **copied,
