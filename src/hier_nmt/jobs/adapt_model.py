@@ -12,8 +12,9 @@ from huggingface_hub import ModelCard
 from huggingface_hub.errors import EntryNotFoundError, HfHubHTTPError, HFValidationError
 from transformers import AutoConfig, PreTrainedTokenizerBase
 
+from ..configuration.configuration_hier_nmt import HierNMTConfig
 from ..data.sentence_model_tokenizers import AdaptedTokenizers, adapt_tokenizers
-from ..data.tokenization import save_tokenizers
+from ..data.tokenization import load_tokenizers, save_tokenizers
 from ..models.hier_nmt.modeling_hier_nmt import HierNMTForConditionalGeneration
 from ..models.hier_nmt.sentence_models import ADAPTATIONS, GATED_CONTEXT_NAME, check_adaptation
 from ..publishing.adapted_card import AdaptedModel, adapted_card
@@ -54,7 +55,8 @@ def adapt_model(
     """Writes a document-level model that begins with the weights of a sentence-level one.
 
     Args:
-        path: the sentence-level model, Marian (OPUS-MT), M2M100, NLLB or mBART-50: a folder or a name on the Hub.
+        path: the sentence-level model, Marian (OPUS-MT), M2M100, NLLB or mBART-50, a folder or a name on the Hub; or
+            the folder of one of ours.
         output: the folder to write, which must not exist or be empty; it appears when it is complete.
         attention: how other sentences are read, see `HierNMTForConditionalGeneration.from_sentence_model`.
         source_language, target_language: ISO 639 codes. Default: those that the tokenizer names; a model of many
@@ -73,7 +75,7 @@ def adapt_model(
     load_options = load_options or {}
     config = AutoConfig.from_pretrained(path, **load_options)
     check_adaptation(config, attention)
-    tokenizers = adapt_tokenizers(path, config, **load_options)
+    tokenizers = _tokenizers(path, config, load_options)
     languages = _languages(tokenizers, path, source_language, target_language, load_options)
     model = HierNMTForConditionalGeneration.from_sentence_model(
         path, attention, load_options, **tokenizers.separator_ids, **languages.fields, **options
@@ -106,6 +108,13 @@ def adapt_model(
         # What the context manager removes at its end.
         os.mkdir(folder)
     return adaptation
+
+
+def _tokenizers(path: str, config: Any, load_options: dict[str, Any]) -> AdaptedTokenizers:
+    if config.model_type != HierNMTConfig.model_type:
+        return adapt_tokenizers(path, config, **load_options)
+    source, target = load_tokenizers(path)
+    return AdaptedTokenizers(source, target, source.is_fast, (config.source_language, config.target_language))
 
 
 @dataclass(frozen=True)

@@ -53,15 +53,15 @@ class PreparedData:
 def prepare_tokenizers(recipe: Recipe) -> Tokenizers:
     """The run's own tokenizers. A new run takes those of `tokenizer.path` or `init_from`, or else trains them.
 
-    CheckpointError if they differ from those of `init_from`.
+    CheckpointError if they differ from those of `init_from` without `init_transfer`.
     """
     output_dir = Path(recipe.training["output_dir"])
     if not (output_dir / "tokenizer.json").is_file():
-        directory = recipe.tokenizer.path or recipe.init_from
+        directory = recipe.tokenizer.path or (None if recipe.init_transfer else recipe.init_from)
         tokenizers = _train_tokenizers(recipe) if directory is None else Tokenizers(*load_tokenizers(directory))
         _save_tokenizers_atomically(output_dir, tokenizers)
     tokenizers = Tokenizers(*load_tokenizers(output_dir))
-    if recipe.init_from is not None:
+    if recipe.init_from is not None and not recipe.init_transfer:
         others = load_tokenizers(recipe.init_from)
         for own, other in zip((tokenizers.source, tokenizers.target), others, strict=True):
             check_same_tokenizer(own, other, recipe.init_from)

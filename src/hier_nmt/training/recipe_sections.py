@@ -176,6 +176,7 @@ def _training_types() -> dict[str, Any]:
         "bf16": bool | Literal["auto"],
         "init_from": str | None,
         "init_config": bool,
+        "init_transfer": bool,
         "average_checkpoints": int,
         "attn_implementation": Literal["sdpa", "eager", "flex_attention"] | None,
         "source_vectors": str | None,

@@ -25,7 +25,13 @@ from .recipe_values import is_required
 from .training_arguments import DocumentSeq2SeqTrainingArguments
 
 _OWN_TRAINING_KEYS = (
-    *("init_from", "init_config", "average_checkpoints", "attn_implementation", "source_vectors", "target_vectors"),
+    "init_from",
+    "init_config",
+    "init_transfer",
+    "average_checkpoints",
+    "attn_implementation",
+    "source_vectors",
+    "target_vectors",
 )
 
 
@@ -43,6 +49,8 @@ class Recipe:
         init_from: `training.init_from`, directory of a checkpoint that initialises the model, or None.
         init_config: `training.init_config`: the network and the generation settings are those of `init_from`, with the
             fields of the section `model` changed.
+        init_transfer: `training.init_transfer`: `init_from` may have another vocabulary and fewer layers, see
+            `transfer_weights`.
         average_checkpoints: `training.average_checkpoints`, how many of the last checkpoints are averaged into the
             final model; 0: the best checkpoint is used.
         attn_implementation: `training.attn_implementation`, the attention implementation in training; None: torch's
@@ -58,6 +66,7 @@ class Recipe:
     generation: dict[str, Any] = field(default_factory=dict)
     init_from: str | None = None
     init_config: bool = False
+    init_transfer: bool = False
     average_checkpoints: int = 0
     attn_implementation: str | None = None
     source_vectors: str | None = None
@@ -161,8 +170,9 @@ class Recipe:
         metric = str(self.training.get("metric_for_best_model") or "")
         if metric.removeprefix("eval_") in ("bleu", "chrf") and not self.training.get("predict_with_generate"):
             yield f"training.metric_for_best_model={metric} needs training.predict_with_generate: true"
-        if self.init_config and self.init_from is None:
-            yield "training.init_config needs training.init_from"
+        for key in ("init_config", "init_transfer"):
+            if getattr(self, key) and self.init_from is None:
+                yield f"training.{key} needs training.init_from"
         if self.average_checkpoints < 0:
             yield f"training.average_checkpoints={self.average_checkpoints} must not be negative"
         limit = self.training.get("save_total_limit")

@@ -45,6 +45,7 @@ from .sharding import load_full_weights
 from .trainer import DocumentSeq2SeqTrainer
 from .training_arguments import DocumentSeq2SeqTrainingArguments
 from .warm_start import continue_positions, freeze_base
+from .weight_transfer import transfer_weights
 
 logger = logging.getLogger(__name__)
 
@@ -125,7 +126,10 @@ def build_model(recipe: Recipe, tokenizers: Tokenizers) -> PreTrainedModel:
     if recipe.source_vectors is not None and recipe.target_vectors is not None:
         _set_word_vectors(model, (recipe.source_vectors, source), (recipe.target_vectors, target))
     if recipe.init_from is not None:
-        continue_positions(model, load_initial_weights(model, recipe.init_from))
+        if recipe.init_transfer:
+            transfer_weights(model, (source, target), recipe.init_from)
+        else:
+            continue_positions(model, load_initial_weights(model, recipe.init_from))
         reveal_separators(model)
     if recipe.training.get("freeze") == "base":
         freeze_base(model)

@@ -17,7 +17,7 @@ from transformers import (
     T5ForConditionalGeneration,
 )
 
-from hier_nmt import HierNMTForConditionalGeneration
+from hier_nmt import HierNMTConfig, HierNMTForConditionalGeneration
 from hier_nmt.models.hier_nmt.sentence_models import ADAPTATIONS, HIDDEN_LOGIT, reveal_separators
 from hier_nmt.text.windows import join_window
 
@@ -38,9 +38,9 @@ def adapted(folder: Path, attention: str, **options: Any) -> HierNMTForCondition
 
 def sentences(config: Any, seed: int, num_rows: int = 3) -> tuple[torch.Tensor, torch.Tensor]:
     generator = torch.Generator().manual_seed(seed)
-    source = torch.randint(5, 45, (num_rows, 7), generator=generator)
+    source = torch.randint(6, 45, (num_rows, 7), generator=generator)
     source[:, -1] = config.eos_token_id
-    target = torch.randint(5, 45, (num_rows, 6), generator=generator)
+    target = torch.randint(6, 45, (num_rows, 6), generator=generator)
     target[:, 0] = config.decoder_start_token_id
     return source, target
 
@@ -213,4 +213,33 @@ def test_a_pickle_is_refused_with_the_way_to_convert_it(tmp_path: Path) -> None:
     model.config.save_pretrained(tmp_path)
     torch.save(model.state_dict(), tmp_path / "pytorch_model.bin")
     with pytest.raises(OSError, match=r"is a pickle.*If you trust the file, convert it once.*use_safetensors=False"):
+        adapted(tmp_path, "conditional")
+
+
+def own_sentence_model(**changes: Any) -> HierNMTForConditionalGeneration:
+    torch.manual_seed(8)
+    fields = {"vocab_size": 60, "d_model": 32, "encoder_layers": 2, "decoder_layers": 2, "init_std": 0.2}
+    sizes = {"encoder_attention_heads": 4, "decoder_attention_heads": 4, "encoder_ffn_dim": 48, "decoder_ffn_dim": 40}
+    return HierNMTForConditionalGeneration(HierNMTConfig(**{**fields, **sizes, **changes})).eval()
+
+
+@pytest.mark.parametrize("attention", ADAPTATIONS)
+def test_a_sentence_level_model_of_ours_is_adapted_too(tmp_path: Path, attention: str) -> None:
+    model = own_sentence_model()
+    model.save_pretrained(tmp_path)
+    ours = adapted(tmp_path, attention)
+    assert ours.config.separator_token_ids == model.config.separator_token_ids
+    source, target = sentences(model.config, seed=9)
+    kept = [token_id for token_id in range(60) if token_id not in model.config.separator_token_ids]
+    with torch.inference_mode():
+        expected = model(input_ids=source, decoder_input_ids=target).logits[..., kept]
+        logits = ours(input_ids=source, decoder_input_ids=target).logits[..., kept]
+    # Separators do not occur; their vectors are others now.
+    assert not set(model.config.separator_token_ids) & set(torch.cat([source.flatten(), target.flatten()]).tolist())
+    torch.testing.assert_close(logits, expected, atol=1e-5, rtol=0)
+
+
+def test_a_model_of_windows_is_not_adapted(tmp_path: Path) -> None:
+    own_sentence_model(window_sentences=4).save_pretrained(tmp_path)
+    with pytest.raises(ValueError, match="window_sentences=4: only a model of single sentences has 1"):
         adapted(tmp_path, "conditional")

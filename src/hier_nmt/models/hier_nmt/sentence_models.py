@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Sentence-level models of Transformers (Marian, M2M100, NLLB, mBART) as networks of this family.
+"""Sentence-level models, of Transformers (Marian, M2M100, NLLB, mBART) or our own, as networks for documents.
 
 Their weights map to ours one to one. Separators begin as copies of the token that ends a text, in the source, and do
 not occur in the target: their logits are hidden by a bias of -10,000 until they are trained (`reveal_separators`).
@@ -41,6 +41,16 @@ ADAPTATIONS: dict[str, dict[str, Any]] = {
     "s4to4": {"window_sentences": 4},
 }
 
+# What a model of this family must have to be adapted, and what its configuration says of the checkpoint.
+_OWN_SENTENCE_LEVEL = {
+    "encoder_self_attention": "document",
+    "decoder_self_attention": "document",
+    "cross_attention": "document",
+    "context_block": "none",
+    "position_encoding": "sequential",
+    "window_sentences": 1,
+}
+_OF_THE_CHECKPOINT = ("architectures", "auto_map", "dtype", "model_type", "transformers_version", "_name_or_path")
 _COPIED_FIELDS = (
     "d_model",
     "encoder_layers",
@@ -85,17 +95,23 @@ class _Family(NamedTuple):
     position_rows: int = 0
 
 
-def _family(config: PreTrainedConfig) -> _Family:
+def _family(base: PreTrainedConfig) -> _Family:
     """The differences of a sentence-level model; ValueError for another network."""
-    match config.model_type:
+    match base.model_type:
         case "marian":
             return _Family({"normalize_before": False})
         case "m2m_100":
-            first_position = int(config.pad_token_id) + 1
+            first_position = int(base.pad_token_id) + 1
             return _Family({"normalize_before": True, "position_offset": first_position, "sinusoid_endpoint": True})
         case "mbart":
             learned = {"position_embedding_type": "learned", "normalize_embedding": True}
             return _Family({"normalize_before": True, **learned}, position_rows=2)
+        case "hier_nmt":
+            for name, value in _OWN_SENTENCE_LEVEL.items():
+                if getattr(base, name) != value:
+                    raise ValueError(f"{name}={getattr(base, name)!r}: only a model of single sentences has {value!r}")
+            own = {name: value for name, value in base.to_dict().items() if name not in _OF_THE_CHECKPOINT}
+            return _Family(own)
         case other:
             raise ValueError(
                 f"model_type={other!r} is another network than Marian (OPUS-MT), M2M100, NLLB (m2m_100) or mBART, "
@@ -118,8 +134,8 @@ def adapted_config(base: PreTrainedConfig, attention: str = "conditional", **opt
         attention: how other sentences are read, a key of `ADAPTATIONS`: by gated blocks over the tokens of the whole
             `document`, of the sentences that `conditional` or `hierarchical` attention selects; in windows of four with
             dense attention, `s4to4`; or not at all, `sentence`.
-        options: fields of `HierNMTConfig` that differ; `sep_token_id` and `par_token_id` are by default the next two
-            ids behind the vocabulary.
+        options: fields of `HierNMTConfig` that differ; `sep_token_id` and `par_token_id` are by default the base's, or
+            the next two ids behind its vocabulary.
 
     Raises:
         ValueError: another network, an unknown `attention`, or separators with ids of other tokens.
@@ -128,7 +144,10 @@ def adapted_config(base: PreTrainedConfig, attention: str = "conditional", **opt
     family = _family(base)
     shares = getattr(base, "share_encoder_decoder_embeddings", True)
     sizes = (base.vocab_size, getattr(base, "decoder_vocab_size", None) or base.vocab_size)
-    options = {"sep_token_id": max(sizes), "par_token_id": max(sizes) + 1, **options}
+    own = [family.fields.get(name) for name in ("sep_token_id", "par_token_id")]
+    if None in own:
+        own = [max(sizes), max(sizes) + 1]
+    options = {"sep_token_id": own[0], "par_token_id": own[1], **options}
     new_size = max(*sizes, options["sep_token_id"] + 1, options["par_token_id"] + 1)
     copied = {name: getattr(base, name) for name in _COPIED_FIELDS if hasattr(base, name)}
     # An integer in Transformers 5.4.
@@ -162,11 +181,12 @@ def adapted_weights(
     for name, weight in weights.items():
         if name == "final_logits_bias" or (_FIXED.search(name) and family.position_rows == 0):
             continue
-        adapted[_adapted_name(name)] = weight[family.position_rows :] if _FIXED.search(name) else weight
+        new_name = name if base.model_type == HierNMTConfig.model_type else _adapted_name(name)
+        adapted[new_name] = weight[family.position_rows :] if _FIXED.search(name) else weight
     tables = [name for name in adapted if name.endswith(("embed_tokens.weight", "shared.weight", "lm_head.weight"))]
     for name in tables:
         adapted[name] = _with_separators(adapted[name], config)
-    old_bias = weights.get("final_logits_bias")
+    old_bias = weights.get("final_logits_bias", weights.get("lm_head.bias"))
     bias = torch.full((config.target_vocab_size,), HIDDEN_LOGIT)
     num_known = getattr(base, "decoder_vocab_size", None) or base.vocab_size
     bias[:num_known] = 0.0 if old_bias is None else old_bias.flatten().float()
