@@ -24,6 +24,7 @@ from typing import Any
 
 import torch
 
+from ..configuration.configuration_choices import ENGINES
 from ..data.corpus_files import STANDARD_INPUT, is_pipe
 from ..data.formats.document_file import DocumentFile
 from ..data.formats.registry import FILE_CLASSES, format_of, read_document_file, write_document_file
@@ -76,6 +77,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--batch-size", type=_positive, default=32, help="windows decoded at the same time")
     parser.add_argument("--source-language", help="ISO 639 code; default: the model's")
     parser.add_argument("--target-language", help="ISO 639 code; default: the model's")
+    parser.add_argument(
+        "--engine",
+        choices=ENGINES,
+        default="torch",
+        help="what runs the model on a processor: torch (default), onnx or onnx-int8 (the extra `export`; graphs are "
+        "made once and kept), or auto: onnx if it is installed and can run the model",
+    )
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
 
 
@@ -152,7 +160,7 @@ def _partial(output: Path) -> Path:
 
 def _translated(task: _Task, options: argparse.Namespace) -> tuple[bytes, list[TranslatedSentence]]:
     """The content of the translated file, and its sentences; reports on standard error what was skipped or kept."""
-    pipe = load_pipeline(options.model, options.device)
+    pipe = load_pipeline(options.model, options.device, options.engine)
     statistics = DecodingStatistics()
     how: dict[str, Any] = {
         "statistics": statistics,

@@ -53,6 +53,8 @@ CONTEXT_BLOCKS = ("none", "block", "heads", *CONTEXT_ATTENTIONS)
 # Label of target positions that the loss ignores, as everywhere in Transformers.
 IGNORED_LABEL = -100
 
+# What runs a model; `auto`: onnxruntime where it is installed and can run it.
+ENGINES = ("torch", "onnx", "onnx-int8", "auto")
 POSITION_VECTORS = ("sinusoidal", "learned")
 RNN_TYPES = ("lstm", "gru")
 RNN_ATTENTIONS = ("none", "additive")

@@ -118,7 +118,7 @@ def check_device(device: str) -> None:
         raise ValueError(f"--device {device} cannot be used: {reason}") from None
 
 
-def load_pipeline(checkpoint: str | Path, device: str) -> Any:
+def load_pipeline(checkpoint: str | Path, device: str, engine: str = "torch") -> Any:
     """The translation pipeline of a checkpoint directory, with its model, tokenizer and target tokenizer.
 
     On a CPU the model is in float32, since few CPUs are faster in bfloat16, and without PyTorch's fused attention,
@@ -137,7 +137,7 @@ def load_pipeline(checkpoint: str | Path, device: str) -> Any:
     task: Any = "translation"
     logging.disable_progress_bar()
     try:
-        return pipeline(task, model=str(checkpoint), device=device, dtype=dtype, model_kwargs=attention)
+        return pipeline(task, model=str(checkpoint), device=device, dtype=dtype, model_kwargs=attention, engine=engine)
     finally:
         logging.enable_progress_bar()
 

@@ -60,15 +60,18 @@ class EncoderGraph(nn.Module):
 
 
 class DecoderGraph(nn.Module):
-    """One decoding step."""
+    """One decoding step, for one new token or for several, such as a given prefix."""
 
     output_matrix: torch.Tensor
+    output_bias: torch.Tensor
 
     def __init__(self, model: Any) -> None:
         super().__init__()
         self.decoder = model.model.decoder
         # A separate matrix: the quantizer stores it transposed, while the model shares it with the embedding.
         self.register_buffer("output_matrix", model.lm_head.weight.detach().T.clone())  # [D, V]
+        bias = model.lm_head.bias
+        self.register_buffer("output_bias", torch.zeros(len(model.lm_head.weight)) if bias is None else bias.detach())
 
     def forward(
         self,
@@ -81,11 +84,11 @@ class DecoderGraph(nn.Module):
         """Logits [B, V] of the next token, and keys and values [B, H, L, E] of each layer in turn.
 
         Args:
-            decoder_input_ids: the newest target token [B, 1].
+            decoder_input_ids: the newest target tokens [B, Q].
             decoder_sentence_ids: ids of the sentences of all L target tokens [B, L], 0 for padding.
             attention_mask: of the source [B, S].
             source: outputs of the encoder graph, [B, H, S, E] each.
-            past: cache of the previous step, [B, H, L - 1, E] each.
+            past: cache of the previous step, [B, H, L - Q, E] each.
         """
         cache = EncoderDecoderCache(DynamicCache(), DynamicCache())
         for index in range(len(past) // 2):
@@ -102,7 +105,7 @@ class DecoderGraph(nn.Module):
             use_cache=True,
         ).last_hidden_state
         layers: Any = cache.self_attention_cache.layers
-        return states[:, -1] @ self.output_matrix, *(
+        return states[:, -1] @ self.output_matrix + self.output_bias, *(
             tensor for layer in layers for tensor in (layer.keys, layer.values)
         )
 
@@ -126,6 +129,10 @@ def check_exportable(config: Any) -> None:
         raise ExportError(
             f"context_block={config.context_block!r} is not exported: how many sentence encodings there are depends on "
             "the text"
+        )
+    if config.restart_target_sentences:
+        raise ExportError(
+            "restart_target_sentences=True is not exported: the exported decoder does not know what separates sentences"
         )
     if config.cross_attention == "sentence":
         raise ExportError(
@@ -196,12 +203,8 @@ class OnnxTranslator:
             raise ImportError(_NO_ONNX)
         folder = Path(folder)
         self.settings = json.loads((folder / SETTINGS_FILE).read_text(encoding="utf-8"))
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = num_threads
-        options.log_severity_level = 3
         self._encoder, self._decoder = (
-            onnxruntime.InferenceSession(str(folder / name), options, providers=["CPUExecutionProvider"])
-            for name in (ENCODER_FILE, DECODER_FILE)
+            open_session(folder / name, num_threads) for name in (ENCODER_FILE, DECODER_FILE)
         )
 
     def generate(self, sources: Sequence[Sequence[int]], max_new_tokens: int) -> list[list[int]]:
@@ -238,6 +241,17 @@ class OnnxTranslator:
         return np.concatenate([sentence_ids, np.where(is_done, 0, following)[:, None]], axis=1)
 
 
+def open_session(path: Path, num_threads: int | None) -> Any:
+    """An onnxruntime session of a graph on the processor; ImportError without onnxruntime."""
+    if onnxruntime is None:
+        raise ImportError(_NO_ONNX)
+    options = onnxruntime.SessionOptions()
+    if num_threads is not None:
+        options.intra_op_num_threads = num_threads
+    options.log_severity_level = 3
+    return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+
+
 def _run(session: Any, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
     names = [one.name for one in session.get_inputs()]
     return session.run(None, dict(zip(names, arrays, strict=True)))
@@ -257,14 +271,15 @@ def _export_decoder(graph: DecoderGraph, config: Any, path: Path) -> None:
         [torch.zeros(2, size[0], length, size[1]) for _ in range(2 * config.decoder_layers)] for length in (3, 5)
     )
     newest, sentence_ids, mask = (
-        torch.full((2, 1), 6),
-        torch.ones(2, 4, dtype=torch.long),
+        torch.full((2, 2), 6),
+        torch.ones(2, 5, dtype=torch.long),
         torch.ones(2, 5, dtype=torch.long),
     )
-    batch, source_length, past_length = (torch.export.Dim(name) for name in ("batch", "source_tokens", "past_tokens"))
+    names = ("batch", "source_tokens", "past_tokens", "new_tokens")
+    batch, source_length, past_length, new_length = (torch.export.Dim(name) for name in names)
     axes = (
-        {0: batch},
-        {0: batch, 1: past_length + 1},
+        {0: batch, 1: new_length},
+        {0: batch, 1: torch.export.Dim("target_tokens")},
         {0: batch, 1: source_length},
         [{0: batch, 2: source_length}] * len(source),
         [{0: batch, 2: past_length}] * len(past),

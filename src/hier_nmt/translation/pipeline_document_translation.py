@@ -3,6 +3,7 @@
 """`pipeline("translation")` for whole documents: a text in, its translation out, paragraphs and blank lines kept."""
 
 import difflib
+import importlib
 import inspect
 import os
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
@@ -113,6 +114,9 @@ class DocumentTranslationPipeline(Pipeline):
         progress: shows a bar that counts sentences, those of a long window while it is written.
         everything else: options of `generate`, such as `num_beams`.
 
+    `pipeline(..., engine="onnx")` has onnxruntime run the model, on processors, with the same translations (package
+    hier_nmt with its extra `export`): `onnx`, `onnx-int8`, `auto` (`onnx` where it can be) or `torch` (default).
+
     Raises:
         TypeError: an input or an option that is none of these.
         ValueError: a strategy that the model cannot follow, or a context that does not match its translation.
@@ -133,13 +137,14 @@ class DocumentTranslationPipeline(Pipeline):
         tokenizer: Any = None,
         *args: Any,
         target_tokenizer: PreTrainedTokenizerBase | None = None,
+        engine: str = "torch",
         **kwargs: Any,
     ) -> None:
         check_translates(model)
         if tokenizer is None:
             tokenizer = tokenizer_of(model)
         self.target_tokenizer = target_tokenizer or target_tokenizer_of(model, tokenizer)
-        super().__init__(model, tokenizer, *args, **kwargs)
+        super().__init__(model if engine == "torch" else _run_by(engine, model), tokenizer, *args, **kwargs)
 
     def __call__(
         self,
@@ -304,6 +309,16 @@ class DocumentTranslationPipeline(Pipeline):
         prepared = self.preprocess(with_context(document, context, context_translation), **preprocess)
         translator = self._translator([prepared], **{**forward, "batch_size": batch_size})
         return prepared.layout.translated_sentences(_told(translator.stream(prepared.source)))
+
+
+def _run_by(engine: str, model: PreTrainedModel) -> PreTrainedModel:
+    """The model, run by another engine than PyTorch."""
+    try:
+        # Not part of the code that goes with models.
+        engines = importlib.import_module("hier_nmt.publishing.onnx_model")
+    except ImportError as error:
+        raise ImportError(f"engine={engine!r} needs the package hier_nmt with its extra `export`: {error}") from error
+    return engines.with_engine(model, engine)
 
 
 def _told(stream: Generator[str, None, TranslatedDocument]) -> Iterator[str]:
