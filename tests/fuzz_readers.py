@@ -3,7 +3,7 @@
 """Damages valid files and reads them: a reader gives documents, or an error of its own that names file and reason.
 Damaged texts are also cut into sentences and translated, by a model that knows a few words.
 
-python tests/fuzz_readers.py --minutes 10 formats corpora contrastive recipes segmentation pipeline tags
+python tests/fuzz_readers.py --minutes 10 formats packages corpora contrastive recipes segmentation pipeline tags
 
 Another exception, more than ten seconds of computing or a loss in silence is a finding: its files and what happened are
 kept in runs/fuzz, and the exit status is 1. The same seed makes the same files.
@@ -34,13 +34,14 @@ from typing import Any
 from fuzz_mutations import damaged
 from lxml import etree
 from nasty_text import NASTY_TEXTS
+from office_files import DOCX, ODT, PPTX, zipped
 from text_promises import check_comes_back, check_plain_text, check_protected, check_stream
 
 from hier_nmt.data.corpora import ReadReport, read_documents
 from hier_nmt.data.corpus_files import CorpusError
 from hier_nmt.data.documents import ParallelDocument, SentencePair
 from hier_nmt.data.formats.registry import (
-    FILE_CLASSES,
+    CORPUS_CLASSES,
     PAIRED_FORMATS,
     format_of,
     read_document_file,
@@ -226,6 +227,32 @@ def check_file(format: str) -> Callable[[Path, random.Random], None]:
                     raise Finding(f"other translations behind writing: {targets} for {texts}")
             if format in HAVE_STATES:
                 check_states(format, path, again)
+
+    return check
+
+
+PACKAGES: dict[str, Files] = {"docx": DOCX, "pptx": PPTX, "odt": ODT}
+
+
+def check_package(format: str) -> Callable[[Path, random.Random], None]:
+    """Reads an archive of damaged members, at times damaged itself, like any file; with another translation it has the
+    words of that."""
+
+    def check(folder: Path, rng: random.Random) -> None:
+        content = zipped(files_of(folder))
+        path = folder / "corpus"
+        path.write_bytes(damaged(rng, content) if rng.random() < 0.1 else content)
+        check_file(format)(folder, rng)
+        with refusing(folder, CorpusError):
+            file = read_document_file(path, "en", "fr", format)
+            texts = [[f"x {unit.source}" for unit in item.units] for item in file.documents]
+            again = folder / "other"
+            again.write_bytes(file.translated(texts))
+            found = [
+                unit.source for item in read_document_file(again, "en", "fr", format).documents for unit in item.units
+            ]
+            if words(" ".join(found)) != words(" ".join(text for row in texts for text in row)):
+                raise Finding(f"{found} after writing {texts}")
 
     return check
 
@@ -471,7 +498,8 @@ def check_pipeline(folder: Path, rng: random.Random) -> None:
 
 def targets() -> list[Target]:
     """Everything that reads files of others."""
-    found = [Target("formats", name, seeds_of(name), check_file(name)) for name in FILE_CLASSES]
+    found = [Target("formats", name, seeds_of(name), check_file(name)) for name in CORPUS_CLASSES]
+    found += [Target("packages", name, [members], check_package(name)) for name, members in PACKAGES.items()]
     corpora = ("json-lines", "id-column", "tmx", "xliff", "wmt-xml", "opus-xml", *PAIRED_FORMATS)
     found += [Target("corpora", name, seeds_of(name), check_corpus(name)) for name in corpora]
     pairs = "".join(

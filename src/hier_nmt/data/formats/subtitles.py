@@ -14,7 +14,7 @@ from ...text.segmentation import segment_text
 from ..corpus_files import CorpusError, read_bytes
 from ..documents import ParallelDocument, SentencePair
 from ..text_files import decode_text
-from .document_file import DocumentFile, Translations, Unit, UnitDocument
+from .document_file import CorpusFile, Translations, Unit, UnitDocument
 from .subtitle_text import TAG, Block, begins_in_lower_case, blocks, ends_sentence, split_by_weights, wrapped_lines
 
 _TIMES = re.compile(
@@ -47,7 +47,7 @@ class _Share(NamedTuple):
     text: str
 
 
-class SrtFile(DocumentFile):
+class SrtFile(CorpusFile):
     """A subtitle file: one document with one paragraph, whose units are sentences.
 
     Args:

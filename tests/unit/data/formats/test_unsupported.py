@@ -14,7 +14,7 @@ from hier_nmt.data.formats.registry import format_of
     ("name", "what"),
     [
         ("a.vtt", r"WebVTT subtitles \(.vtt\)"), ("a.po", r"a gettext catalogue \(.po\)"), ("a.en.ASS", "Advanced Sub"),
-        ("a.sgm", "SGML"), ("a.properties", "message file of a program"), ("a.tex", "TeX"), ("a.docx", "word"),
+        ("a.sgm", "SGML"), ("a.properties", "message file of a program"), ("a.tex", "TeX"), ("a.doc", "word"),
         ("a.csv", "a table with commas"), ("a.rst", "markup of its own"), ("a.ts", "message file"), ("a.po.gz", ".po"),
         ("a.unheard", r"\.unheard is unknown"), ("a.b_c", r"\.b_c is unknown"),
     ],
