@@ -34,7 +34,7 @@ from typing import Any
 from fuzz_mutations import damaged
 from lxml import etree
 from nasty_text import NASTY_TEXTS
-from office_files import DOCX, ODT, PPTX, zipped
+from office_files import DOCX, EPUB, ODT, PPTX, zipped
 from text_promises import check_comes_back, check_plain_text, check_protected, check_stream
 
 from hier_nmt.data.corpora import ReadReport, read_documents
@@ -42,6 +42,7 @@ from hier_nmt.data.corpus_files import CorpusError
 from hier_nmt.data.documents import ParallelDocument, SentencePair
 from hier_nmt.data.formats.registry import (
     CORPUS_CLASSES,
+    FILE_CLASSES,
     PAIRED_FORMATS,
     format_of,
     read_document_file,
@@ -135,6 +136,38 @@ TAGGED = {
 <segment><source>Closed.</source><target>Close.</target></segment></unit></file></xliff>""",
     "srt": "1\n00:00:01,000 --> 00:00:02,500\n- <i>Where</i>\nis it?\n\n2\n00:00:03,000 --> 00:00:04,000\nI do not\n\n"
     "3\n00:00:05,000 --> 00:00:06,000\nknow. Really\n- Yes.\n",
+    "po": """# Translators.
+msgid ""
+msgstr ""
+"Language: \\n"
+"Content-Type: text/plain; charset=CHARSET\\n"
+"Plural-Forms: nplurals=INTEGER; plural=EXPRESSION;\\n"
+
+#. A note.
+#: a.c:1
+#, c-format
+msgctxt "menu"
+msgid "Open %s"
+msgstr ""
+
+#, fuzzy
+#| msgid "A dor"
+msgid ""
+"A door.\\n"
+"\\"Now\\".\\n"
+msgstr "Une \\tporte.\\n"
+
+msgid "%d cat"
+msgid_plural "%d cats"
+msgstr[0] ""
+msgstr[1] ""
+
+msgid "Yes"
+msgstr "Oui"
+
+#~ msgid "Old"
+#~ msgstr "Vieux"
+""",
     "iwslt": '<doc docid="1" genre="x">\n<title>A talk</title>\nOne.\nTwo.\n</doc>\n<talkid>7</talkid>\nThree.\n',
 }  # fmt: skip
 
@@ -165,10 +198,10 @@ def with_archive() -> Files:
 
 def seeds_of(format: str) -> list[Files]:
     """The corpora of a format: written by us, and by others."""
-    seeds = [written(format)]
+    seeds = [written(format)] if format in CORPUS_CLASSES else []
     for name, text in [*TAGGED.items(), *STATES.items()]:
         if name.split()[0] == format:
-            seeds.append(dict.fromkeys(seeds[0], text.encode()))
+            seeds.append(dict.fromkeys(seeds[0] if seeds else ["corpus"], text.encode()))
     if format == "opus-xml":
         seeds.append(with_archive())
     if (TOOL_FILES / format).is_dir():
@@ -231,7 +264,7 @@ def check_file(format: str) -> Callable[[Path, random.Random], None]:
     return check
 
 
-PACKAGES: dict[str, Files] = {"docx": DOCX, "pptx": PPTX, "odt": ODT}
+PACKAGES: dict[str, Files] = {"docx": DOCX, "pptx": PPTX, "odt": ODT, "epub": EPUB}
 
 
 def check_package(format: str) -> Callable[[Path, random.Random], None]:
@@ -498,7 +531,7 @@ def check_pipeline(folder: Path, rng: random.Random) -> None:
 
 def targets() -> list[Target]:
     """Everything that reads files of others."""
-    found = [Target("formats", name, seeds_of(name), check_file(name)) for name in CORPUS_CLASSES]
+    found = [Target("formats", name, seeds_of(name), check_file(name)) for name in FILE_CLASSES if name not in PACKAGES]
     found += [Target("packages", name, [members], check_package(name)) for name, members in PACKAGES.items()]
     corpora = ("json-lines", "id-column", "tmx", "xliff", "wmt-xml", "opus-xml", *PAIRED_FORMATS)
     found += [Target("corpora", name, seeds_of(name), check_corpus(name)) for name in corpora]

@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Small files of office programs, as the members of their archives."""
+"""Small files of office programs and a small book, as the members of their archives."""
 
 import io
 import zipfile
@@ -114,6 +114,47 @@ def odt(body: str, styles: str = "", kind: str = "text") -> dict[str, bytes]:
     }
 
 
+def epub(*chapters: str, contents: str = "") -> dict[str, bytes]:
+    """The members of a book.
+
+    Args:
+        chapters: the bodies of its pages, in the order of the files; they are read in reverse order.
+        contents: the labels of the table of contents.
+    """
+    numbers = range(1, len(chapters) + 1)
+    items = "".join(
+        f'<item id="c{number}" href="text/c%20{number}.xhtml" media-type="application/xhtml+xml"/>'
+        for number in numbers
+    )
+    order = "".join(f'<itemref idref="c{number}"/>' for number in reversed(numbers))
+    package = (
+        '<package xmlns="http://www.idpf.org/2007/opf" version="3.0"><metadata xmlns:dc="http://purl.org/dc/elements/1.1/">'
+        "<dc:title>A Book</dc:title><dc:language>en-GB</dc:language><dc:language>la</dc:language></metadata><manifest>"
+        f'{items}<item id="ncx" href="toc.ncx" media-type="application/x-dtbncx+xml"/></manifest><spine>{order}</spine>'
+        "</package>"
+    )
+    points = (
+        f"<docAuthor><text>A. Author</text></docAuthor><navMap><navPoint><navLabel><text>{contents}</text></navLabel>"
+        '<content src="text/c%201.xhtml"/></navPoint></navMap>'
+    )
+    head = '<?xml version="1.0" encoding="UTF-8"?>\n'
+    pages = {
+        f"OEBPS/text/c {number}.xhtml": f'{head}<html xmlns="http://www.w3.org/1999/xhtml" xml:lang="en"><head><title>'
+        f"</title></head><body>{text}</body></html>"
+        for number, text in enumerate(chapters, start=1)
+    }
+    members = {
+        "mimetype": "application/epub+zip",
+        "META-INF/container.xml": f'{head}<container xmlns="urn:oasis:names:tc:opendocument:xmlns:container">'
+        '<rootfiles><rootfile full-path="OEBPS/a.opf" media-type="application/oebps-package+xml"/></rootfiles>'
+        "</container>",
+        "OEBPS/a.opf": f"{head}{package}",
+        "OEBPS/toc.ncx": f'{head}<ncx xmlns="http://www.daisy.org/z3986/2005/ncx/">{points}</ncx>',
+        **pages,
+    }
+    return {**{name: text.encode() for name, text in members.items()}, "OEBPS/a.png": bytes(range(256))}
+
+
 DOCX = docx(
     '<w:p><w:pPr><w:jc w:val="both"/></w:pPr><w:r w:rsidR="1"><w:t xml:space="preserve">A </w:t></w:r>'
     '<w:proofErr w:type="spellStart"/><w:r><w:rPr><w:b/><w:lang w:val="en-US"/></w:rPr><w:t>re</w:t></w:r>'
@@ -143,4 +184,9 @@ ODT = odt(
     '</text:p><text:p>See <text:page-number>7</text:page-number> there.<text:s text:c="2"/>Now.</text:p>',
     '<style:style><style:text-properties fo:language="en" fo:country="US"/></style:style>'
     "<style:header><text:p>Head.</text:p></style:header>",
+)
+EPUB = epub(
+    '<h1>The end</h1><p>It is &lt; 5 &amp; <em>late</em>.<a id="n1" href="#f1">1</a></p>',
+    '<p><a id="p1"/>One<br/>two.</p><pre>x = 1</pre>',
+    contents="The end",
 )

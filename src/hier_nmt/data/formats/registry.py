@@ -12,6 +12,8 @@ from ..documents import ParallelDocument
 from ..text_files import write_bytes
 from .document_file import CorpusFile, DocumentFile
 from .docx import DocxFile
+from .epub import EpubFile
+from .gettext_catalogue import GettextFile
 from .json_lines import JsonLinesFile
 from .line_files import HeadsFile, IdColumnFile, IwsltFile, MosesFile, TextFile
 from .open_document import OpenDocumentFile
@@ -42,6 +44,8 @@ FILE_CLASSES: dict[str, type[DocumentFile]] = {
     "docx": DocxFile,
     "pptx": PptxFile,
     "odt": OpenDocumentFile,
+    "epub": EpubFile,
+    "po": GettextFile,
 }
 # Formats with one language per file, so that a corpus is pairs of files.
 PAIRED_FORMATS = ("moses", "heads", "iwslt", "srt")
@@ -53,12 +57,15 @@ _BY_ENDING = {
     ".tmx": "tmx",
     ".xlf": "xliff",
     ".xliff": "xliff",
+    ".epub": "epub",
+    **dict.fromkeys((".po", ".pot"), "po"),
     **dict.fromkeys((".docx", ".docm", ".dotx", ".dotm"), "docx"),
     **dict.fromkeys((".pptx", ".pptm", ".ppsx", ".ppsm", ".potx"), "pptx"),
     **dict.fromkeys((".odt", ".ott", ".odp", ".otp"), "odt"),
 }
 # What the member "mimetype" of an archive starts with, and folders in archives of Office Open XML.
 _BY_TYPE = {
+    b"application/epub+zip": "epub",
     b"application/vnd.oasis.opendocument.text": "odt",
     b"application/vnd.oasis.opendocument.presentation": "odt",
 }

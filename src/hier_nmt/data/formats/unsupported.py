@@ -11,14 +11,14 @@ _NAMES = {
     "WebVTT subtitles": "vtt",
     "Advanced SubStation subtitles": "ass ssa",
     "other subtitles": "sub sbv smi ttml dfxp lrc",
-    "a gettext catalogue": "po pot mo",
+    "a compiled gettext catalogue": "mo gmo",
     "a message file of a program": "properties strings stringsdict arb resx rc ftl ini toml yaml yml ts",
     "SGML": "sgm sgml",
     "TeX": "tex ltx bib sty cls",
     "a word processor's document": "doc rtf pages wps fodt",
     "a spreadsheet or presentation": "xlsx xls ods ppt fodp key",
     "a table with commas": "csv",
-    "a book": "epub mobi azw3 fb2",
+    "a book": "mobi azw3 fb2",
     "PDF or PostScript": "pdf ps eps",
     "a page with program code": "php asp aspx jsp erb ejs vue svelte hbs liquid twig jinja j2",
     "text with markup of its own": "rst adoc asciidoc org textile wiki mediawiki pod texi man typ dita mdx rmd ipynb",
@@ -37,7 +37,7 @@ _BY_START = {
     b"{\\rtf": "a word processor's document",
     b"\xd0\xcf\x11\xe0": "a word processor's document",
     b"\\documentclass": "TeX",
-    b"msgid ": "a gettext catalogue",
+    b"msgid ": "a gettext catalogue without its file ending",
 }
 # Markdown counts as plain text, unless the user asks for its format.
 _PLAIN_ENDINGS = ("txt", "text", "asc", "raw", "tok", "src", "ref", "hyp", "trg", "log", "lines", "md")

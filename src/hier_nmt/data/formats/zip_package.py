@@ -47,6 +47,9 @@ class ZipPackage:
         except _BROKEN as error:
             raise CorpusError(path, None, "broken zip archive", str(error)) from error
         self._check_sizes()
+        # A broken member would otherwise be noticed after the translation, when everything is written.
+        for member in self._members:
+            self._content(member)
 
     def _check_sizes(self) -> None:
         total = sum(member.file_size for member in self._members)

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 from lxml import etree
-from office_files import DOCX, ODT, PPTX, docx, members_of, odt, pptx, zipped
+from office_files import DOCX, EPUB, ODT, PPTX, docx, epub, members_of, odt, pptx, zipped
 
 from hier_nmt.data.corpus_files import CorpusError
 from hier_nmt.data.formats import zip_package
 from hier_nmt.data.formats.registry import format_of, read_document_file
 from hier_nmt.text.protected_spans import OBJECT
 
-SEEDS = {"docx": DOCX, "pptx": PPTX, "odt": ODT}
-MAIN = {"docx": "word/document.xml", "pptx": "ppt/slides/slide1.xml", "odt": "content.xml"}
+SEEDS = {"docx": DOCX, "pptx": PPTX, "odt": ODT, "epub": EPUB}
+MAIN = {"docx": "word/document.xml", "pptx": "ppt/slides/slide1.xml", "odt": "content.xml", "epub": "OEBPS/a.opf"}
 
 
 def sentences(folder: Path, name: str, members: dict[str, bytes]) -> list[list[str]]:
@@ -53,26 +53,20 @@ def runs(member: bytes) -> list[str]:
 
 @pytest.mark.parametrize("name", SEEDS)
 def test_sentences_are_units_in_order(tmp_path, name) -> None:
-    assert (
-        sentences(tmp_path, name, SEEDS[name])
-        == {
-            "docx": [
-                ["A red door.", "Click here now!", "Page", f"It is {OBJECT} pages."],
-                ["A note."],
-            ],
-            "pptx": [["First", "things.", "Last words."], ["Say it."]],
-            "odt": [
-                ["Title", "A red door.", "A note.", "One", "two three.", f"See {OBJECT} there.", "Now."],
-                ["Head."],
-            ],
-        }[name]
-    )
+    expected = {
+        "docx": [["A red door.", "Click here now!", "Page", f"It is {OBJECT} pages."], ["A note."]],
+        "pptx": [["First", "things.", "Last words."], ["Say it."]],
+        "odt": [["Title", "A red door.", "A note.", "One", "two three.", f"See {OBJECT} there.", "Now."], ["Head."]],
+        "epub": [["One", "two.", "The end", "It is < 5 & late."], ["The end"]],
+    }
+    assert sentences(tmp_path, name, SEEDS[name]) == expected[name]
 
 
 @pytest.mark.parametrize("name", SEEDS)
 def test_without_changes_every_member_stays(tmp_path, name) -> None:
     (tmp_path / "a").write_bytes(zipped(SEEDS[name]))
-    file = read_document_file(tmp_path / "a", "en", "en-US", name)
+    # A language that none of them names, so that no name changes.
+    file = read_document_file(tmp_path / "a", "de", "fr", name)
     content = file.translated([[unit.source for unit in item.units] for item in file.documents])
     found = members_of(content)
     assert list(found) == list(SEEDS[name])
@@ -137,7 +131,8 @@ def test_the_result_of_a_hyperlink_field_is_text(tmp_path) -> None:
 def test_inserted_text_is_text_and_deleted_text_is_not(tmp_path) -> None:
     members = docx(
         '<w:p><w:r><w:t xml:space="preserve">A </w:t></w:r><w:del w:id="1"><w:r><w:delText>blue</w:delText></w:r>'
-        '</w:del><w:ins w:id="2"><w:r><w:t>red</w:t></w:r></w:ins><w:r><w:t xml:space="preserve"> door.</w:t></w:r></w:p>'
+        '</w:del><w:ins w:id="2"><w:r><w:t>red</w:t></w:r></w:ins><w:r>'
+        '<w:t xml:space="preserve"> door.</w:t></w:r></w:p>'
     )
     assert sentences(tmp_path, "docx", members) == [["A red door."]]
     root = etree.fromstring(
@@ -211,6 +206,42 @@ def test_deleted_text_of_open_documents_stays(tmp_path) -> None:
         '<text:p>Some <text:change text:change-id="1"/>text.</text:p>'
     )
     assert sentences(tmp_path, "odt", members) == [["Some text."]]
+
+
+def test_chapters_are_one_document_in_reading_order(tmp_path) -> None:
+    texts = {"It is < 5 & late.": "C'est < 5 & tard.", "The end": "Fin", "two.": "deux."}
+    found = translated(tmp_path, "epub", EPUB, texts)
+    first = found["OEBPS/text/c 1.xhtml"].decode()
+    assert '<h1>Fin</h1><p>C\'est &lt; 5 &amp; <em>tard</em>.<a id="n1" href="#f1">1</a></p>' in first
+    assert '<html xmlns="http://www.w3.org/1999/xhtml" xml:lang="fr">' in first
+    assert '<p><a id="p1"/>One<br/>deux.</p><pre>x = 1</pre>' in found["OEBPS/text/c 2.xhtml"].decode()
+    assert "<text>A. Author</text></docAuthor><navMap><navPoint><navLabel><text>Fin<" in found["OEBPS/toc.ncx"].decode()
+
+
+def test_a_book_says_in_which_language_it_is(tmp_path) -> None:
+    package = EPUB["OEBPS/a.opf"].replace(b"en-GB", b"fr")
+    assert translated(tmp_path, "epub", EPUB, {})["OEBPS/a.opf"] == package
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "error"),
+    [
+        ("META-INF/container.xml", b"<container/>", "a: not EPUB: META-INF/container.xml names no package"),
+        ("OEBPS/a.opf", b"<package/>", "a!OEBPS/a.opf: not EPUB: no manifest or no spine"),
+        ("OEBPS/text/c 1.xhtml", b"<p>\xe9</p>", "a!OEBPS/text/c 1.xhtml:1: not UTF-8"),
+        ("META-INF/encryption.xml", b'<e><CipherReference URI="OEBPS/text/c%201.xhtml"/></e>', "a: encrypted file"),
+    ],
+)
+def test_a_broken_book_is_an_error_with_a_place(tmp_path, name, content, error) -> None:
+    with pytest.raises(CorpusError) as caught:
+        sentences(tmp_path, "epub", EPUB | {name: content})
+    assert error in str(caught.value)
+
+
+def test_a_chapter_that_is_not_there_is_named(tmp_path) -> None:
+    members = {name: content for name, content in epub("<p>A.</p>").items() if "c 1" not in name}
+    with pytest.raises(CorpusError, match=r"a: missing member: OEBPS/text/c 1.xhtml is not in the archive"):
+        sentences(tmp_path, "epub", members)
 
 
 def test_a_presentation_is_read_like_a_text(tmp_path) -> None:

@@ -13,9 +13,10 @@ from hier_nmt.data.formats.registry import format_of
 @pytest.mark.parametrize(
     ("name", "what"),
     [
-        ("a.vtt", r"WebVTT subtitles \(.vtt\)"), ("a.po", r"a gettext catalogue \(.po\)"), ("a.en.ASS", "Advanced Sub"),
+        ("a.vtt", r"WebVTT subtitles \(.vtt\)"), ("a.mo", r"a compiled gettext catalogue \(.mo\)"),
+        ("a.en.ASS", "Advanced Sub"),
         ("a.sgm", "SGML"), ("a.properties", "message file of a program"), ("a.tex", "TeX"), ("a.doc", "word"),
-        ("a.csv", "a table with commas"), ("a.rst", "markup of its own"), ("a.ts", "message file"), ("a.po.gz", ".po"),
+        ("a.csv", "a table with commas"), ("a.rst", "markup of its own"), ("a.ts", "message file"), ("a.mo.gz", ".mo"),
         ("a.unheard", r"\.unheard is unknown"), ("a.b_c", r"\.b_c is unknown"),
     ],
 )  # fmt: skip
