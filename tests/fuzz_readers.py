@@ -136,6 +136,11 @@ TAGGED = {
 <segment><source>Closed.</source><target>Close.</target></segment></unit></file></xliff>""",
     "srt": "1\n00:00:01,000 --> 00:00:02,500\n- <i>Where</i>\nis it?\n\n2\n00:00:03,000 --> 00:00:04,000\nI do not\n\n"
     "3\n00:00:05,000 --> 00:00:06,000\nknow. Really\n- Yes.\n",
+    "json": '{"lang": "en", "a": {"b": "One \\u00e9.", "c": ["Two\\n", 3, "{n}"]},\n "d": {"message": "X", "e": 1}}\n',
+    "yaml": "# c\nen:\n  a: One  # d\n  b: 'It''s'\n  c: \"Two\\n\"\n  d: >\n    folded\n    text\n\n  e: |-\n    lit\n"
+    "  f: &x [y, {z: w}]\n  g: *x\n",
+    "notebook": '{"cells": [{"cell_type": "markdown", "source": ["# A *b*\\n", "\\n", "c `d`."]},\n '
+    '{"cell_type": "code", "source": "x"}, {"cell_type": "markdown", "source": "E."}], "nbformat": 4}\n',
     "po": """# Translators.
 msgid ""
 msgstr ""
@@ -260,6 +265,8 @@ def check_file(format: str) -> Callable[[Path, random.Random], None]:
                     raise Finding(f"other translations behind writing: {targets} for {texts}")
             if format in HAVE_STATES:
                 check_states(format, path, again)
+            if format in ("json", "yaml", "notebook"):
+                check_other_text(format, path, again)
 
     return check
 
@@ -277,17 +284,19 @@ def check_package(format: str) -> Callable[[Path, random.Random], None]:
         path.write_bytes(damaged(rng, content) if rng.random() < 0.1 else content)
         check_file(format)(folder, rng)
         with refusing(folder, CorpusError):
-            file = read_document_file(path, "en", "fr", format)
-            texts = [[f"x {unit.source}" for unit in item.units] for item in file.documents]
-            again = folder / "other"
-            again.write_bytes(file.translated(texts))
-            found = [
-                unit.source for item in read_document_file(again, "en", "fr", format).documents for unit in item.units
-            ]
-            if words(" ".join(found)) != words(" ".join(text for row in texts for text in row)):
-                raise Finding(f"{found} after writing {texts}")
+            check_other_text(format, path, folder / "other")
 
     return check
+
+
+def check_other_text(format: str, path: Path, again: Path) -> None:
+    """Translates a file: it has the words of the translation."""
+    file = read_document_file(path, "en", "fr", format)
+    texts = [[f"x {unit.source}" for unit in item.units] for item in file.documents]
+    again.write_bytes(file.translated(texts))
+    found = [unit.source for item in read_document_file(again, "en", "fr", format).documents for unit in item.units]
+    if words(" ".join(found)) != words(" ".join(text for row in texts for text in row)):
+        raise Finding(f"{found} after writing {texts}")
 
 
 def check_states(format: str, path: Path, again: Path) -> None:

@@ -20,7 +20,7 @@ from ..text_files import byte_order_mark
 from .document_file import Translations
 from .layout_file import LayoutDocument, LayoutFile
 from .page_declarations import decode_page, with_declarations
-from .xml_files import child, descendants, same_language
+from .xml_files import child, descendants, names_source
 from .zip_package import ZipPackage
 
 _CONTAINER, _ENCRYPTION = "META-INF/container.xml", "META-INF/encryption.xml"
@@ -120,7 +120,7 @@ class EpubFile(LayoutFile):
         source, target = self._languages
 
         def replaced(match: re.Match[str]) -> str:
-            is_source = same_language(match[2], source) and not same_language(match[2], target)
+            is_source = names_source(match[2], source, target)
             return f"{match[1]}{target if is_source else match[2]}"
 
         location = self._package.location(self._package_name)

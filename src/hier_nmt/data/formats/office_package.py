@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from ..corpus_files import CorpusError
 from .package_file import PackageFile
-from .xml_files import Element, children, same_language
+from .xml_files import Element, children, names_source
 
 _TYPES = "[Content_Types].xml"
 
@@ -45,8 +45,7 @@ class OfficeFile(PackageFile):
     def _set_language(self, root: Element) -> None:
         source, target = self._languages
         for element, attribute in self._language_attributes(root):
-            value = element.get(attribute)
-            if same_language(value, source) and not same_language(value, target):
+            if names_source(element.get(attribute), source, target):
                 element.set(attribute, target)
 
     def _language_attributes(self, root: Element) -> Iterator[tuple[Element, str]]:

@@ -10,7 +10,7 @@ from ...text.document_layout import DocumentLayout
 from ..corpus_files import CorpusError
 from .coded_text import Code, CodedText
 from .package_file import PackageFile, Paragraph
-from .xml_files import Element, clear, descendants, local_name, same_language
+from .xml_files import Element, clear, descendants, local_name, names_source
 
 # The types that are read; those of templates go on after these.
 _TYPES = ("application/vnd.oasis.opendocument.text", "application/vnd.oasis.opendocument.presentation")
@@ -51,8 +51,7 @@ class OpenDocumentFile(PackageFile):
     def _set_language(self, root: Element) -> None:
         source, target = self._languages
         for one in root.iter():
-            language = one.get(f"{_FO}language")
-            if same_language(language, source) and not same_language(language, target):
+            if names_source(one.get(f"{_FO}language"), source, target):
                 code, _, country = target.partition("-")
                 one.set(f"{_FO}language", code)
                 if f"{_FO}country" in one.attrib:

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Detection of a file's format, and writing of corpora in all formats."""
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,7 +16,9 @@ from .docx import DocxFile
 from .epub import EpubFile
 from .gettext_catalogue import GettextFile
 from .json_lines import JsonLinesFile
+from .json_table import JsonTableFile
 from .line_files import HeadsFile, IdColumnFile, IwsltFile, MosesFile, TextFile
+from .notebook import NotebookFile
 from .open_document import OpenDocumentFile
 from .opus_xml import OpusXmlFile, alignment_bytes
 from .pptx import PptxFile
@@ -24,6 +27,7 @@ from .tmx import TmxFile
 from .unsupported import check_is_plain_text
 from .wmt_xml import WmtXmlFile
 from .xliff import XliffFile
+from .yaml_table import YamlTableFile
 from .zip_package import ZipPackage
 
 CORPUS_CLASSES: dict[str, type[CorpusFile]] = {
@@ -46,12 +50,18 @@ FILE_CLASSES: dict[str, type[DocumentFile]] = {
     "odt": OpenDocumentFile,
     "epub": EpubFile,
     "po": GettextFile,
+    "json": JsonTableFile,
+    "yaml": YamlTableFile,
+    "notebook": NotebookFile,
 }
 # Formats with one language per file, so that a corpus is pairs of files.
 PAIRED_FORMATS = ("moses", "heads", "iwslt", "srt")
 _BY_ENDING = {
     ".jsonl": "json-lines",
-    ".json": "json-lines",
+    ".arb": "json",
+    ".yaml": "yaml",
+    ".yml": "yaml",
+    ".ipynb": "notebook",
     ".tsv": "id-column",
     ".srt": "srt",
     ".tmx": "tmx",
@@ -85,6 +95,8 @@ def format_of(path: str | Path) -> str:
     ending = path.with_name(path.name.removesuffix(".gz")).suffix.lower()
     if ending in _BY_ENDING:
         return _BY_ENDING[ending]
+    if ending == ".json":
+        return "json-lines" if _is_document(read_bytes(path)) else "json"
     start = read_bytes(path)[:100_000].lstrip(b"\xef\xbb\xbf \t\r\n")
     if ending in _XML_ENDINGS or start.startswith(b"<?xml"):
         return _format_of_xml(path, start)
@@ -94,6 +106,15 @@ def format_of(path: str | Path) -> str:
         return name
     check_is_plain_text(path, ending.removeprefix("."), start)
     return "text"
+
+
+def _is_document(content: bytes) -> bool:
+    """Whether the first line of a file of JSON is a document of JSON lines."""
+    try:
+        first = json.loads(content.decode("utf-8-sig").lstrip().partition("\n")[0])
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(first, dict) and "paragraphs" in first
 
 
 def _format_of_package(path: Path) -> str | None:
