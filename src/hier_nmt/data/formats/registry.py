@@ -25,6 +25,7 @@ from .pptx import PptxFile
 from .subtitles import SrtFile
 from .tmx import TmxFile
 from .unsupported import check_is_plain_text
+from .webvtt import VttFile
 from .wmt_xml import WmtXmlFile
 from .xliff import XliffFile
 from .yaml_table import YamlTableFile
@@ -45,6 +46,7 @@ CORPUS_CLASSES: dict[str, type[CorpusFile]] = {
 }
 FILE_CLASSES: dict[str, type[DocumentFile]] = {
     **CORPUS_CLASSES,
+    "vtt": VttFile,
     "docx": DocxFile,
     "pptx": PptxFile,
     "odt": OpenDocumentFile,
@@ -64,6 +66,7 @@ _BY_ENDING = {
     ".ipynb": "notebook",
     ".tsv": "id-column",
     ".srt": "srt",
+    ".vtt": "vtt",
     ".tmx": "tmx",
     ".xlf": "xliff",
     ".xliff": "xliff",
@@ -102,6 +105,8 @@ def format_of(path: str | Path) -> str:
         return _format_of_xml(path, start)
     if b"<talkid>" in start:
         return "iwslt"
+    if start.startswith(b"WEBVTT"):
+        return "vtt"
     if start.startswith(b"PK") and (name := _format_of_package(path)) is not None:
         return name
     check_is_plain_text(path, ending.removeprefix("."), start)

@@ -8,7 +8,6 @@ from pathlib import Path
 from ..corpus_files import CorpusError
 
 _NAMES = {
-    "WebVTT subtitles": "vtt",
     "Advanced SubStation subtitles": "ass ssa",
     "other subtitles": "sub sbv smi ttml dfxp lrc",
     "a compiled gettext catalogue": "mo gmo",
@@ -30,7 +29,6 @@ _NAMES = {
 _BY_ENDING = {ending: name for name, endings in _NAMES.items() for ending in endings.split()}
 # First bytes of formats that the file's ending may not show.
 _BY_START = {
-    b"WEBVTT": "WebVTT subtitles",
     b"[Script Info]": "Advanced SubStation subtitles",
     b"%PDF-": "PDF or PostScript",
     b"PK\x03\x04": "an archive",
