@@ -36,7 +36,7 @@ class DocxFile(OfficeFile):
                 yield name, name.rpartition("/")[2]
 
     def _paragraphs(self, root: Element) -> Iterator[tuple[Element, Paragraph]]:
-        schema = RunSchema(etree.QName(root).namespace or "", _role, preserves_space=True)
+        schema = RunSchema(etree.QName(root).namespace or "", _role, is_word=True)
         return ((one, RunParagraph(one, schema)) for one in root.iter(schema.name("p")))
 
     def _language_attributes(self, root: Element) -> Iterator[tuple[Element, str]]:

@@ -8,6 +8,7 @@ is text (a hyperlink, an entry of a table of contents) is a pair of tags, any ot
 """
 
 import copy
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -36,13 +37,14 @@ class RunSchema(NamedTuple):
         namespace: of the elements below.
         role: the role of an element in a paragraph or run, except runs themselves and properties.
         last: the names of elements that stay at the end of a paragraph.
-        preserves_space: white space at the ends of a text needs an attribute.
+        is_word: it is that of Word, in which a line break in a text is a space, and a space at its ends needs an
+            attribute.
     """
 
     namespace: str
     role: Callable[[Element], Role]
     last: tuple[str, ...] = ()
-    preserves_space: bool = False
+    is_word: bool = False
 
     def name(self, local: str) -> str:
         """The tag with this local name."""
@@ -158,7 +160,9 @@ class RunParagraph:
 
     def _read_text(self, element: Element, properties: Element | None, role: Role) -> None:
         # A no-break hyphen is the only character that is an element.
-        text = "\u2011" if role == "hyphen" else " ".join((element.text or "").splitlines()).replace("\t", " ")
+        text = "\u2011" if role == "hyphen" else element.text or ""
+        if self._schema.is_word:
+            text = re.sub(r"[\t\r\n]", " ", text)
         if text.strip() or _has_lines(properties):
             self._set_format(properties, _key(properties))
         self._coded.add_text(text)
@@ -237,7 +241,7 @@ class _Writer:
     def _add_text(self, text: str) -> None:
         element = etree.Element(self._schema.name("t"))
         element.text = text
-        if self._schema.preserves_space and text != text.strip():
+        if self._schema.is_word and text != text.strip():
             element.set(_XML_SPACE, "preserve")
         self._add_element(self._properties, element)
 

@@ -179,6 +179,12 @@ def test_runs_of_a_slide_keep_their_formatting(tmp_path) -> None:
     assert b'type="slidenum"><a:t>3</a:t></a:fld>' in found["ppt/slides/slide2.xml"]
 
 
+def test_line_breaks_in_the_text_of_a_slide_stay(tmp_path) -> None:
+    members = pptx("<a:p><a:r><a:t>One.\n  Two.</a:t></a:r></a:p>")
+    found = translated(tmp_path, "pptx", members, {"One.": "Un.", "Two.": "Deux."})
+    assert runs(found["ppt/slides/slide1.xml"]) == ["Un.\n  Deux."]
+
+
 def test_spans_notes_and_spaces_of_open_documents_stay(tmp_path) -> None:
     source = f"See {OBJECT} there."
     texts = {
