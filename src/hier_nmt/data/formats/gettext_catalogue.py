@@ -26,7 +26,12 @@ _CONTINUATION = re.compile(rf"\s*{_STRING}")
 _CHARSET = re.compile(r"(charset=)([\w.:-]+)")
 _ESCAPE = re.compile(r"\\([0-7]{1,3}|x[0-9A-Fa-f]{1,2}|.)", re.DOTALL)
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
-_ESCAPES = {character: f"\\{name}" for name, character in _ESCAPED.items()} | {'"': '\\"', "\\": "\\\\"}
+_ESCAPES = {
+    **{chr(code): f"\\{code:03o}" for code in (*range(32), 127)},
+    **{character: f"\\{name}" for name, character in _ESCAPED.items()},
+    '"': '\\"',
+    "\\": "\\\\",
+}
 # Columns of a line, as gettext's tools write it.
 _WIDTH = 77
 

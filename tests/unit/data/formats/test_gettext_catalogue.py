@@ -116,6 +116,14 @@ def test_long_and_many_lines_are_written_as_gettext_writes_them(tmp_path) -> Non
     assert written[4:] == ['msgstr ""', f'"{"mot " * 19}"', f'"{"mot " * 11}fin."', ""]
 
 
+def test_escapes_are_characters_and_escapes_again(tmp_path) -> None:
+    content = r"""msgid "a\t\"b\" \\ \303 \x01"
+msgstr ""
+"""
+    text = 'a\t"b" \\ \xc3 \x01'
+    assert translated(tmp_path, content, {text: text}).endswith('msgstr "a\\t\\"b\\" \\\\ \xc3 \\001"\n')
+
+
 def test_another_encoding_becomes_utf_8_and_the_header_says_so(tmp_path) -> None:
     content = CONTENT.replace("UTF-8", "ISO-8859-1").replace("By a", "\xc9 a").encode("latin-1")
     found = translated(tmp_path, content, FRENCH | {"A door.": "Œil"})
