@@ -3,7 +3,7 @@
 """Damages valid files and reads them: a reader gives documents, or an error of its own that names file and reason.
 Damaged texts are also cut into sentences and translated, by a model that knows a few words.
 
-python tests/fuzz_readers.py --minutes 10 formats corpora contrastive recipes segmentation pipeline tags
+python tests/fuzz_readers.py --minutes 10 formats packages corpora contrastive recipes segmentation pipeline tags
 
 Another exception, more than ten seconds of computing or a loss in silence is a finding: its files and what happened are
 kept in runs/fuzz, and the exit status is 1. The same seed makes the same files.
@@ -34,12 +34,14 @@ from typing import Any
 from fuzz_mutations import damaged
 from lxml import etree
 from nasty_text import NASTY_TEXTS
+from office_files import DOCX, EPUB, ODT, PPTX, zipped
 from text_promises import check_comes_back, check_plain_text, check_protected, check_stream
 
 from hier_nmt.data.corpora import ReadReport, read_documents
 from hier_nmt.data.corpus_files import CorpusError
 from hier_nmt.data.documents import ParallelDocument, SentencePair
 from hier_nmt.data.formats.registry import (
+    CORPUS_CLASSES,
     FILE_CLASSES,
     PAIRED_FORMATS,
     format_of,
@@ -58,6 +60,7 @@ from hier_nmt.translation.pipeline_inputs import TEXT_FORMATS
 
 # Formats that hold translations beside their sources.
 HAVE_STATES = ("xliff", "tmx", "id-column", "json-lines")
+SUBTITLES = ("srt", "vtt")
 ROOT = Path(__file__).parent.parent
 # As other tools write them.
 TOOL_FILES = ROOT / "tests" / "files"
@@ -135,6 +138,45 @@ TAGGED = {
 <segment><source>Closed.</source><target>Close.</target></segment></unit></file></xliff>""",
     "srt": "1\n00:00:01,000 --> 00:00:02,500\n- <i>Where</i>\nis it?\n\n2\n00:00:03,000 --> 00:00:04,000\nI do not\n\n"
     "3\n00:00:05,000 --> 00:00:06,000\nknow. Really\n- Yes.\n",
+    "json": '{"lang": "en", "a": {"b": "One \\u00e9.", "c": ["Two\\n", 3, "{n}"]},\n "d": {"message": "X", "e": 1}}\n',
+    "yaml": "# c\nen:\n  a: One  # d\n  b: 'It''s'\n  c: \"Two\\n\"\n  d: >\n    folded\n    text\n\n  e: |-\n    lit\n"
+    "  f: &x [y, {z: w}]\n  g: *x\n",
+    "notebook": '{"cells": [{"cell_type": "markdown", "source": ["# A *b*\\n", "\\n", "c `d`."]},\n '
+    '{"cell_type": "code", "source": "x"}, {"cell_type": "markdown", "source": "E."}], "nbformat": 4}\n',
+    "vtt": "WEBVTT\n\nNOTE a --> b\n\nx\n00:01.000 --> 00:02.500 line:0\n<v Ann>Where <i>is</i>\nit &amp; he?\n\n"
+    "00:00:03.000 --> 00:00:04.000\nI <00:03.500>do not\n\n00:05.000 --> 00:06.000\nknow. Really\n- Yes.\n",
+    "po": """# Translators.
+msgid ""
+msgstr ""
+"Language: \\n"
+"Content-Type: text/plain; charset=CHARSET\\n"
+"Plural-Forms: nplurals=INTEGER; plural=EXPRESSION;\\n"
+
+#. A note.
+#: a.c:1
+#, c-format
+msgctxt "menu"
+msgid "Open %s"
+msgstr ""
+
+#, fuzzy
+#| msgid "A dor"
+msgid ""
+"A door.\\n"
+"\\"Now\\".\\n"
+msgstr "Une \\tporte.\\n"
+
+msgid "%d cat"
+msgid_plural "%d cats"
+msgstr[0] ""
+msgstr[1] ""
+
+msgid "Yes"
+msgstr "Oui"
+
+#~ msgid "Old"
+#~ msgstr "Vieux"
+""",
     "iwslt": '<doc docid="1" genre="x">\n<title>A talk</title>\nOne.\nTwo.\n</doc>\n<talkid>7</talkid>\nThree.\n',
 }  # fmt: skip
 
@@ -165,10 +207,10 @@ def with_archive() -> Files:
 
 def seeds_of(format: str) -> list[Files]:
     """The corpora of a format: written by us, and by others."""
-    seeds = [written(format)]
+    seeds = [written(format)] if format in CORPUS_CLASSES else []
     for name, text in [*TAGGED.items(), *STATES.items()]:
         if name.split()[0] == format:
-            seeds.append(dict.fromkeys(seeds[0], text.encode()))
+            seeds.append(dict.fromkeys(seeds[0] if seeds else ["corpus"], text.encode()))
     if format == "opus-xml":
         seeds.append(with_archive())
     if (TOOL_FILES / format).is_dir():
@@ -214,12 +256,12 @@ def check_file(format: str) -> Callable[[Path, random.Random], None]:
             except CorpusError as error:
                 raise Finding(f"what was written cannot be read: {error}") from error
             wanted = [words(unit.source) for group in units for unit in group]
-            if [words(unit.source) for group in found for unit in group] != wanted and format != "srt":
+            if [words(unit.source) for group in found for unit in group] != wanted and format not in SUBTITLES:
                 raise Finding(f"other texts behind writing: {found} for {units}")
             texts_again = words(" ".join(unit.source for group in found for unit in group))
             # Lines of subtitles without letters are no units, and a sign may come to stand on one.
-            texts_before = [word for unit in wanted for word in unit if format != "srt" or has_letters(word)]
-            if [word for word in texts_again if format != "srt" or has_letters(word)] != texts_before:
+            texts_before = [word for unit in wanted for word in unit if format not in SUBTITLES or has_letters(word)]
+            if [word for word in texts_again if format not in SUBTITLES or has_letters(word)] != texts_before:
                 raise Finding(f"other words behind writing: {found} for {units}")
             if format in ("tmx", "xliff"):
                 targets = [words(unit.target or "") for group in found for unit in group]
@@ -227,8 +269,39 @@ def check_file(format: str) -> Callable[[Path, random.Random], None]:
                     raise Finding(f"other translations behind writing: {targets} for {texts}")
             if format in HAVE_STATES:
                 check_states(format, path, again)
+            if format in ("json", "yaml", "notebook"):
+                check_other_text(format, path, again)
 
     return check
+
+
+PACKAGES: dict[str, Files] = {"docx": DOCX, "pptx": PPTX, "odt": ODT, "epub": EPUB}
+
+
+def check_package(format: str) -> Callable[[Path, random.Random], None]:
+    """Reads an archive of damaged members, at times damaged itself, like any file; with another translation it has the
+    words of that."""
+
+    def check(folder: Path, rng: random.Random) -> None:
+        content = zipped(files_of(folder))
+        path = folder / "corpus"
+        path.write_bytes(damaged(rng, content) if rng.random() < 0.1 else content)
+        check_file(format)(folder, rng)
+        with refusing(folder, CorpusError):
+            check_other_text(format, path, folder / "other")
+
+    return check
+
+
+def check_other_text(format: str, path: Path, again: Path) -> None:
+    """Translates a file: it has the words of the translation."""
+    file = read_document_file(path, "en", "fr", format)
+    texts = [[f"x {unit.source}" for unit in item.units] for item in file.documents]
+    again.write_bytes(file.translated(texts))
+    found = [unit.source for item in read_document_file(again, "en", "fr", format).documents for unit in item.units]
+    # Sentences that only markup separates stay next to each other.
+    if "".join(words(" ".join(found))) != "".join(words(" ".join(text for row in texts for text in row))):
+        raise Finding(f"{found} after writing {texts}")
 
 
 def check_states(format: str, path: Path, again: Path) -> None:
@@ -472,7 +545,8 @@ def check_pipeline(folder: Path, rng: random.Random) -> None:
 
 def targets() -> list[Target]:
     """Everything that reads files of others."""
-    found = [Target("formats", name, seeds_of(name), check_file(name)) for name in FILE_CLASSES]
+    found = [Target("formats", name, seeds_of(name), check_file(name)) for name in FILE_CLASSES if name not in PACKAGES]
+    found += [Target("packages", name, [members], check_package(name)) for name, members in PACKAGES.items()]
     corpora = ("json-lines", "id-column", "tmx", "xliff", "wmt-xml", "opus-xml", *PAIRED_FORMATS)
     found += [Target("corpora", name, seeds_of(name), check_corpus(name)) for name in corpora]
     pairs = "".join(

@@ -6,9 +6,10 @@ hier-nmt translate --model checkpoints/hier-nmt-en-fr my.txt --output my.fr.txt
 hier-nmt translate --model checkpoints/hier-nmt-en-fr film.en.srt
 cat my.txt | hier-nmt translate --model checkpoints/hier-nmt-en-fr -
 
-Plain text, HTML, Markdown, JSON lines, Moses, .heads, an id column, IWSLT, SubRip, TMX, XLIFF, WMT XML, OPUS XML. Plain
-text is printed unless --output names a file; the translation of standard input goes to standard output. After an
-interruption the same command continues a run that writes a file.
+Plain text, HTML, Markdown, Word, PowerPoint, OpenDocument, EPUB, gettext, messages in JSON and YAML, notebooks, SubRip,
+WebVTT, TMX, XLIFF, JSON lines, Moses, .heads, an id column, IWSLT, WMT XML, OPUS XML. Plain text is printed unless
+--output names a file; the translation of standard input goes to standard output. After an interruption the same command
+continues a run that writes a file.
 """
 
 import argparse

@@ -57,7 +57,8 @@ def printed_lines(sentences: Sequence[TranslatedSentence], form: str, width: int
 
 
 def output_path(path: Path, source_language: str, target_language: str) -> Path:
-    """The path of a file's translation: "film.en.srt" and "film.srt" become "film.fr.srt", "a.en" becomes "a.fr".
+    """The path of a file's translation: "film.en.srt" and "film.srt" become "film.fr.srt", "a.en" becomes "a.fr"; a
+    template "a.pot" becomes "a.fr.po".
 
     Raises:
         FileExistsError: that file exists.
@@ -69,6 +70,8 @@ def output_path(path: Path, source_language: str, target_language: str) -> Path:
         parts.insert(max(1, len(parts) - 1), target_language)
     else:
         parts[index] = target_language
+    if parts[-1] == "pot":
+        parts[-1] = "po"
     output = path.with_name(".".join(parts))
     if output.exists():
         raise FileExistsError(f"{output} exists; give --output with another name, or with this one to replace it")

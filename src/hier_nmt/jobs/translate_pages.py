@@ -10,10 +10,10 @@ from typing import Any
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from ..data.corpus_files import read_bytes
+from ..data.formats.page_declarations import decode_page, with_declarations
 from ..data.text_files import byte_order_mark
 from ..text.long_sentences import sentence_joiner
 from ..translation.pipeline_inputs import TEXT_FORMATS, document_layout
-from .page_declarations import decode_page, with_declarations
 from .skipped_text import count_skipped
 from .translate_corpus import translate_documents
 from .translate_files import TranslatedSentence, document_parts, part_limit

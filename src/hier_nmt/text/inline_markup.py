@@ -227,10 +227,13 @@ def split_at_marks(source: str, marks: Sequence[Mark], text: str) -> Iterator[st
             start += 1
         if mark.space_before and not ends_with_space:
             yield " "
+            ends_with_space = True
         yield index
-        ends_with_space = mark.space_after and start < len(text) and not text[start].isspace()
-        if ends_with_space:
+        adds_space = mark.space_after and start < len(text) and not text[start].isspace()
+        if adds_space:
             yield " "
+        # A tag is invisible, so the space before it is also before the mark after it.
+        ends_with_space = adds_space or (mark.kind != "whole" and ends_with_space)
     if start < len(text):
         yield text[start:]
 

@@ -146,7 +146,9 @@ class _InlineReader:
             if token.type == "text":
                 self._text(token.content)
             elif token.type == "text_special":
-                self.escaped |= {token.content} if token.markup.startswith("\\") else set()
+                # What an entity stands for would be markup in the translation, too.
+                is_escaped = token.markup.startswith("\\") or token.content in ("&", *_MARKUP)
+                self.escaped |= {token.content} if is_escaped else set()
                 self._text(token.content, token.markup)
             elif token.type in ("softbreak", "hardbreak"):
                 self._line_end(token.type == "hardbreak")

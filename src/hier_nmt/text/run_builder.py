@@ -12,6 +12,7 @@ from .inline_markup import Mark
 from .protected_spans import LINE_BREAK, OBJECT, ProtectedSpan
 
 _WHITE_SPACE = " \t\n\r\f\v"
+_SENTENCE_ENDS = ".!?…\"'”’»)"
 # White space after these is dropped.
 _ENDS = (" ", "\n", LINE_BREAK)
 
@@ -53,8 +54,8 @@ class RunBuilder:
     """Collects a `TextRun`: white space becomes single spaces, with newlines only for line breaks that matter.
 
     A pair of tags without text inside is one piece of markup, and so is a pair around a number that belongs to the word
-    before it (a footnote, "CO<sub>2</sub>"). Markup that acts as a word is an `OBJECT` in the text; so is a whole word
-    with such a number inside ("H<sub>2</sub>O").
+    or sentence before it (a footnote, "CO<sub>2</sub>"). Markup that acts as a word is an `OBJECT` in the text; so is a
+    whole word with such a number inside ("H<sub>2</sub>O").
 
     Args:
         source: the document.
@@ -143,9 +144,13 @@ class RunBuilder:
         del self.characters[opening.position :], self.starts[opening.position :], self.stops[opening.position :]
 
     def _is_touching_number(self, position: int) -> bool:
-        """Whether the text from here on is a number that belongs to the word before it."""
+        """Whether the text from here on is a number that belongs to the word or the sentence before it."""
         number = "".join(self.characters[position:])
-        return self.characters[position - 1].isalnum() and number.isalnum() and not any(map(str.isalpha, number))
+        if not number.isalnum() or any(map(str.isalpha, number)):
+            return False
+        before = "".join(self.characters[max(0, position - 2) : position])
+        # A footnote, but not the rest of a number ("3.14").
+        return before[-1].isalnum() or (before[-1] in _SENTENCE_ENDS and not before[0].isdigit())
 
     def _join_touching(self) -> None:
         """Merges the last two pieces of markup if both are whole and nothing is between them."""

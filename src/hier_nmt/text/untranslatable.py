@@ -83,9 +83,9 @@ class SentenceParts(NamedTuple):
 
     def keeps_protected(self, translation: str) -> bool:
         """Whether the restored translation contains the protected spans of the source, equally often and in the same
-        order."""
+        order, and no others."""
         if not self.protected:
-            return True
+            return not protected_texts(translation)
         # Digits of a stand-in inside another number mean that the stand-in was not copied.
         are_copied = all(translation.count(stand_in) == 1 for stand_in, _ in self.replaced_spans)
         return are_copied and tuple(protected_texts(self.restore(translation))) == self.protected

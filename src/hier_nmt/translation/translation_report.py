@@ -69,7 +69,7 @@ class DecodingStatistics:
             "translated in pieces, because longer than the model's limit (max_source_tokens)": self.num_split,
             f"with a translation that was cut at the length limit{in_loops}": self.num_cut,
             "left in the source language: the model gave nothing, twice": self.num_empty,
-            "left in the source language: their placeholders or tags were lost, twice": self.num_stayed_altered,
+            "left in the source language: placeholders or tags were lost or invented, twice": self.num_stayed_altered,
             "left in the source language: plural or select messages, whose cases differ by language": self.num_messages,
         }
         return [f"{count} of {self.num_sentences} sentences {what}" for what, count in told.items() if count]

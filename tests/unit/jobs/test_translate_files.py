@@ -109,6 +109,7 @@ def test_whole_document_models_get_whole_documents(file, monkeypatch) -> None:
     [
         ("film.en.srt", "film.fr.srt"), ("film.srt", "film.fr.srt"), ("corpus.en", "corpus.fr"), ("a.en.gz", "a.fr"),
         ("train.tags.en-fr.en", "train.tags.en-fr.fr"), ("a", "a.fr"), ("en.xml", "en.fr.xml"),
+        ("a.pot", "a.fr.po"),
     ],
 )  # fmt: skip
 def test_outputs_are_named_by_the_target_language(tmp_path, name, expected) -> None:

@@ -6,8 +6,8 @@ import pytest
 from word_translation import WordTranslator
 
 from hier_nmt.data.corpus_files import CorpusError
+from hier_nmt.data.formats.page_declarations import decode_page, with_declarations
 from hier_nmt.jobs import translate_files
-from hier_nmt.jobs.page_declarations import decode_page, with_declarations
 from hier_nmt.jobs.saved_outputs import saved_outputs_path
 from hier_nmt.jobs.skipped_text import count_skipped
 from hier_nmt.jobs.translate_pages import Page, markup_format_of, read_page, translate_page

@@ -195,6 +195,15 @@ def test_markdown_is_translated_between_its_marks(source, expected) -> None:
     assert markdown(source) == expected
 
 
+def test_the_number_of_a_footnote_after_a_sentence_is_no_text() -> None:
+    (run,) = html_runs("One.<sup>1</sup> Two”<a href=#n>2</a> 3.<b>14</b> and x: <b>5</b>")
+    assert run.text == "One. Two” 3.14 and x: 5"
+
+
+def test_what_an_entity_stands_for_does_not_become_a_tag() -> None:
+    assert markdown("a &lt;b&gt; c *d*") == "A \\<b> C *D*"
+
+
 def test_what_is_escaped_in_markdown_is_escaped_in_the_translation() -> None:
     pytest.importorskip("markdown_it")
     (run,) = markdown_runs("a \\* b &amp; c")

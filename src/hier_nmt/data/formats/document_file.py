@@ -76,17 +76,12 @@ class DocumentFile(ABC):
             OSError: it cannot be read.
         """
 
-    @classmethod
-    @abstractmethod
-    def new(cls, documents: Sequence[ParallelDocument], source_language: str, target_language: str) -> Self:
-        """A file of this format with the sources of the documents, each sentence a unit, without translations."""
-
     @abstractmethod
     def translated(self, translations: Translations) -> bytes:
         """The content of the file with a translation for each unit, and everything else unchanged.
 
-        Units keep the translation of the file if `translations` has the same text for them. If the file was read (`new`
-        is for corpora), other units are marked as machine-translated, in formats that have such a mark.
+        Units keep the translation of the file if `translations` has the same text for them. If the file was read and
+        not made by `CorpusFile.new`, other units are marked as machine-translated, in formats that have such a mark.
         """
 
     def _encoded(self, text: str) -> bytes:
@@ -97,6 +92,15 @@ class DocumentFile(ABC):
         """Suffix -> content of further files that belong to this one; their names are its whole name with the
         suffix."""
         return {}
+
+
+class CorpusFile(DocumentFile):
+    """A file of a format that corpora are written in, too."""
+
+    @classmethod
+    @abstractmethod
+    def new(cls, documents: Sequence[ParallelDocument], source_language: str, target_language: str) -> Self:
+        """A file of this format with the sources of the documents, each sentence a unit, without translations."""
 
 
 def aligned_documents(file: DocumentFile) -> Iterator[ParallelDocument | CorpusError]:

@@ -10,10 +10,10 @@ from typing import Any
 from ..corpus_files import CorpusError, parse_json, read_bytes
 from ..documents import ParallelDocument
 from ..text_files import decode_text
-from .document_file import DocumentFile, Translations, Unit, UnitDocument
+from .document_file import CorpusFile, Translations, Unit, UnitDocument
 
 
-class JsonLinesFile(DocumentFile):
+class JsonLinesFile(CorpusFile):
     """Documents as lists of sentences; unknown keys are kept, and so are translations in the file.
 
     Args:

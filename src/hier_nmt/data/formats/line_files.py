@@ -16,7 +16,7 @@ from typing import Self
 from ..corpus_files import CorpusError, read_bytes
 from ..documents import ParallelDocument
 from ..text_files import decode_text
-from .document_file import DocumentFile, Translations, Unit, UnitDocument
+from .document_file import CorpusFile, Translations, Unit, UnitDocument
 
 DOCUMENT_MARK = "<d>"
 
@@ -30,7 +30,7 @@ class Line:
     target: str | None = None
 
 
-class LineFile(DocumentFile):
+class LineFile(CorpusFile):
     """A file whose texts are lines; subclasses decide which lines, and how they form documents."""
 
     def __init__(self, path: Path | None, text: str) -> None:

@@ -19,7 +19,7 @@ from lxml import etree
 
 from ..corpus_files import CorpusError, read_bytes
 from ..documents import ParallelDocument, SentencePair
-from .document_file import DocumentFile, Translations, Unit, UnitDocument
+from .document_file import CorpusFile, Translations, Unit, UnitDocument
 from .xml_files import (
     XML_LANGUAGE,
     Element,
@@ -41,7 +41,7 @@ _ARCHIVE_ERRORS = (
 )  # fmt: skip
 
 
-class OpusXmlFile(DocumentFile):
+class OpusXmlFile(CorpusFile):
     """A document in one language."""
 
     _languages: tuple[str, str] | None = None

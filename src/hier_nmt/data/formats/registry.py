@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Detection of a file's format, and writing of corpora in all formats."""
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,17 +11,27 @@ from lxml import etree
 from ..corpus_files import CorpusError, read_bytes
 from ..documents import ParallelDocument
 from ..text_files import write_bytes
-from .document_file import DocumentFile
+from .document_file import CorpusFile, DocumentFile
+from .docx import DocxFile
+from .epub import EpubFile
+from .gettext_catalogue import GettextFile
 from .json_lines import JsonLinesFile
+from .json_table import JsonTableFile
 from .line_files import HeadsFile, IdColumnFile, IwsltFile, MosesFile, TextFile
+from .notebook import NotebookFile
+from .open_document import OpenDocumentFile
 from .opus_xml import OpusXmlFile, alignment_bytes
+from .pptx import PptxFile
 from .subtitles import SrtFile
 from .tmx import TmxFile
 from .unsupported import check_is_plain_text
+from .webvtt import VttFile
 from .wmt_xml import WmtXmlFile
 from .xliff import XliffFile
+from .yaml_table import YamlTableFile
+from .zip_package import ZipPackage
 
-FILE_CLASSES: dict[str, type[DocumentFile]] = {
+CORPUS_CLASSES: dict[str, type[CorpusFile]] = {
     "text": TextFile,
     "json-lines": JsonLinesFile,
     "moses": MosesFile,
@@ -33,17 +44,45 @@ FILE_CLASSES: dict[str, type[DocumentFile]] = {
     "wmt-xml": WmtXmlFile,
     "opus-xml": OpusXmlFile,
 }
+FILE_CLASSES: dict[str, type[DocumentFile]] = {
+    **CORPUS_CLASSES,
+    "vtt": VttFile,
+    "docx": DocxFile,
+    "pptx": PptxFile,
+    "odt": OpenDocumentFile,
+    "epub": EpubFile,
+    "po": GettextFile,
+    "json": JsonTableFile,
+    "yaml": YamlTableFile,
+    "notebook": NotebookFile,
+}
 # Formats with one language per file, so that a corpus is pairs of files.
 PAIRED_FORMATS = ("moses", "heads", "iwslt", "srt")
 _BY_ENDING = {
     ".jsonl": "json-lines",
-    ".json": "json-lines",
+    ".arb": "json",
+    ".yaml": "yaml",
+    ".yml": "yaml",
+    ".ipynb": "notebook",
     ".tsv": "id-column",
     ".srt": "srt",
+    ".vtt": "vtt",
     ".tmx": "tmx",
     ".xlf": "xliff",
     ".xliff": "xliff",
+    ".epub": "epub",
+    **dict.fromkeys((".po", ".pot"), "po"),
+    **dict.fromkeys((".docx", ".docm", ".dotx", ".dotm"), "docx"),
+    **dict.fromkeys((".pptx", ".pptm", ".ppsx", ".ppsm", ".potx"), "pptx"),
+    **dict.fromkeys((".odt", ".ott", ".odp", ".otp"), "odt"),
 }
+# What the member "mimetype" of an archive starts with, and folders in archives of Office Open XML.
+_BY_TYPE = {
+    b"application/epub+zip": "epub",
+    b"application/vnd.oasis.opendocument.text": "odt",
+    b"application/vnd.oasis.opendocument.presentation": "odt",
+}
+_BY_FOLDER = {"word": "docx", "ppt": "pptx"}
 # These endings belong to XLIFF files of translation tools.
 _XML_ENDINGS = (".xml", ".sdlxliff", ".mqxliff", ".mxliff")
 _BY_ROOT = {"dataset": "wmt-xml", "tmx": "tmx", "xliff": "xliff", "document": "opus-xml", "text": "opus-xml"}
@@ -59,13 +98,40 @@ def format_of(path: str | Path) -> str:
     ending = path.with_name(path.name.removesuffix(".gz")).suffix.lower()
     if ending in _BY_ENDING:
         return _BY_ENDING[ending]
+    if ending == ".json":
+        return "json-lines" if _is_document(read_bytes(path)) else "json"
     start = read_bytes(path)[:100_000].lstrip(b"\xef\xbb\xbf \t\r\n")
     if ending in _XML_ENDINGS or start.startswith(b"<?xml"):
         return _format_of_xml(path, start)
     if b"<talkid>" in start:
         return "iwslt"
+    if start.startswith(b"WEBVTT"):
+        return "vtt"
+    if start.startswith(b"PK") and (name := _format_of_package(path)) is not None:
+        return name
     check_is_plain_text(path, ending.removeprefix("."), start)
     return "text"
+
+
+def _is_document(content: bytes) -> bool:
+    """Whether the first line of a file of JSON is a document of JSON lines."""
+    try:
+        first = json.loads(content.decode("utf-8-sig").lstrip().partition("\n")[0])
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(first, dict) and "paragraphs" in first
+
+
+def _format_of_package(path: Path) -> str | None:
+    """The format of a zip archive, or None."""
+    try:
+        package = ZipPackage(path)
+        kind = package.read("mimetype") if "mimetype" in package.names else b""
+    except CorpusError:
+        return None
+    found = next((name for start, name in _BY_TYPE.items() if kind.startswith(start)), None)
+    folders = {name.partition("/")[0] for name in package.names}
+    return found or next((_BY_FOLDER[folder] for folder in _BY_FOLDER if folder in folders), None)
 
 
 def _format_of_xml(path: Path, start: bytes) -> str:
@@ -105,7 +171,7 @@ def write_documents(
     source_language: str,
     target_language: str,
 ) -> None:
-    """Writes parallel documents in one of `FILE_CLASSES`.
+    """Writes parallel documents in one of `CORPUS_CLASSES`.
 
     Args:
         paths: one file for both languages; for `PAIRED_FORMATS` and "text" a file per language; for "opus-xml" the
@@ -114,15 +180,15 @@ def write_documents(
         documents: the documents to write. "srt" and "text" take one document.
         source_language, target_language: ISO 639 codes.
     """
-    if format not in FILE_CLASSES:
-        raise ValueError(f"format must be one of {', '.join(FILE_CLASSES)}, got {format!r}")
+    if format not in CORPUS_CLASSES:
+        raise ValueError(f"format must be one of {', '.join(CORPUS_CLASSES)}, got {format!r}")
     num_paths = 2 if format in (*PAIRED_FORMATS, "text") else 1
     if len(paths) != num_paths:
         raise ValueError(f"{format} takes {num_paths} path(s), got {len(paths)}: {list(map(str, paths))}")
     if format == "opus-xml":
         _write_opus(Path(paths[0]), documents, source_language, target_language)
         return
-    file = FILE_CLASSES[format].new(documents, source_language, target_language)
+    file = CORPUS_CLASSES[format].new(documents, source_language, target_language)
     targets = [item.target_sentences for item in documents]
     contents = [file.with_reference(targets) if isinstance(file, WmtXmlFile) else file.translated(targets)]
     if num_paths == 2:

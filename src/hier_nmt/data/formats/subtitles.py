@@ -14,7 +14,7 @@ from ...text.segmentation import segment_text
 from ..corpus_files import CorpusError, read_bytes
 from ..documents import ParallelDocument, SentencePair
 from ..text_files import decode_text
-from .document_file import DocumentFile, Translations, Unit, UnitDocument
+from .document_file import CorpusFile, Translations, Unit, UnitDocument
 from .subtitle_text import TAG, Block, begins_in_lower_case, blocks, ends_sentence, split_by_weights, wrapped_lines
 
 _TIMES = re.compile(
@@ -47,7 +47,7 @@ class _Share(NamedTuple):
     text: str
 
 
-class SrtFile(DocumentFile):
+class SrtFile(CorpusFile):
     """A subtitle file: one document with one paragraph, whose units are sentences.
 
     Args:
@@ -94,11 +94,14 @@ class SrtFile(DocumentFile):
 
     def translated(self, translations: Translations) -> bytes:
         parts: dict[int, list[str]] = {}
-        for shares, translation in zip(self._sentences, translations[0] if translations else [], strict=True):
+        units = self.documents[0].units if self.documents else ()
+        for unit, shares, translation in zip(
+            units, self._sentences, translations[0] if translations else [], strict=True
+        ):
             # No-break spaces, as before a French question mark, are kept.
             words = re.sub(r"[ \t\r\n]+", " ", translation).strip()
             # An arrow is allowed only between times.
-            words = re.sub(r"-{2,}>", "->", words)
+            words = self._escaped(re.sub(r"-{2,}>", "->", words), unit.source)
             for share, text in zip(shares, split_by_weights(words, self._weights(shares)), strict=True):
                 parts.setdefault(share.block, []).append(text)
         texts = ["" for _ in self.subtitles]
@@ -109,6 +112,10 @@ class SrtFile(DocumentFile):
         for subtitle, text in zip(self.subtitles, texts, strict=True):
             lines += [*subtitle.head, *(text.split("\n") if subtitle.text else []), *subtitle.tail]
         return self._encoded(self._newline.join(lines))
+
+    def _escaped(self, text: str, source: str) -> str:
+        """A translation of `source` as the format writes it."""
+        return text
 
     def _weights(self, shares: Sequence[_Share]) -> list[float]:
         """Weights for dividing a translation: length of the source and display time of each share."""
@@ -145,14 +152,19 @@ def _parse(path: Path, lines: list[str]) -> list[Subtitle]:
             raise CorpusError(path, index + 1, "bad times of a subtitle", f"it ends before it starts: {line.strip()}")
         subtitles.append(Subtitle(index + 1, [*_number_before(lines, index, subtitles), line], start, stop, []))
     for subtitle in subtitles:
-        plain = TAG.sub("", " ".join(line.strip() for line in subtitle.text))
-        if "-->" in plain or TAG.search(plain):
-            raise CorpusError(path, subtitle.line, "nested tags", f"{' '.join(subtitle.text):.60}")
+        check_tags(path, subtitle)
         while subtitle.text and not subtitle.text[-1].strip():
             subtitle.tail.insert(0, subtitle.text.pop())
     if not subtitles:
         raise CorpusError(path, None, "no subtitles", "no line has times such as 00:00:01,000 --> 00:00:02,000")
     return subtitles
+
+
+def check_tags(path: Path, subtitle: Subtitle) -> None:
+    """Raises CorpusError for tags inside tags."""
+    plain = TAG.sub("", " ".join(line.strip() for line in subtitle.text))
+    if "-->" in plain or TAG.search(plain):
+        raise CorpusError(path, subtitle.line, "nested tags", f"{' '.join(subtitle.text):.60}")
 
 
 def _number_before(lines: list[str], index: int, subtitles: list[Subtitle]) -> list[str]:

@@ -99,7 +99,7 @@ class TaggedText:
     def _filled(self, text: str) -> Element:
         """The element with the text."""
         if _OBJECTS.findall(text) != _OBJECTS.findall(self._run.text):
-            text = _with_objects_of(self._run.text, text)
+            text = with_objects_of(self._run.text, text)
         if not _keeps_space(self._element):
             text = f"{self._edge(0)}{text}{self._edge(-1)}"
         written = self._written(text, self._run.marks)
@@ -235,7 +235,7 @@ def _tags(element: Element) -> tuple[str, str]:
     return f"{raw[:-2]}>", f"</{name[1]}>"
 
 
-def _with_objects_of(source: str, text: str) -> str:
+def with_objects_of(source: str, text: str) -> str:
     """The text, a translation of `source`, with the objects and line breaks of `source`."""
     spans = [UntranslatableSpan(*match.span(), "other") for match in _OBJECTS.finditer(source)]
     core, marks = extract_marks(source, spans, 0, len(source))

@@ -15,7 +15,7 @@ from lxml import etree
 
 from ..corpus_files import CorpusError, read_bytes
 from ..documents import ParallelDocument
-from .document_file import DocumentFile, Translations, Unit, UnitDocument
+from .document_file import CorpusFile, Translations, Unit, UnitDocument
 from .tagged_text import TaggedText
 from .workflow_states import set_machine_translated_variant
 from .xml_files import (
@@ -40,7 +40,7 @@ _CODES = ("bpt", "ept", "ph", "it", "ut")
 _DOCUMENT_PROPERTIES = ("document", "x-document", "x-doc", "x-docid", "file", "x-file", "x-filename", "x-source-file")
 
 
-class TmxFile(DocumentFile):
+class TmxFile(CorpusFile):
     """A translation memory."""
 
     def __init__(self, path: Path | None, tree: Any, source_language: str, target_language: str) -> None:

@@ -8,20 +8,19 @@ from pathlib import Path
 from ..corpus_files import CorpusError
 
 _NAMES = {
-    "WebVTT subtitles": "vtt",
     "Advanced SubStation subtitles": "ass ssa",
     "other subtitles": "sub sbv smi ttml dfxp lrc",
-    "a gettext catalogue": "po pot mo",
-    "a message file of a program": "properties strings stringsdict arb resx rc ftl ini toml yaml yml ts",
+    "a compiled gettext catalogue": "mo gmo",
+    "a message file of a program": "properties strings stringsdict resx rc ftl ini toml ts",
     "SGML": "sgm sgml",
     "TeX": "tex ltx bib sty cls",
-    "a word processor's document": "docx doc odt rtf pages wps fodt",
-    "a spreadsheet or presentation": "xlsx xls ods pptx ppt odp key",
+    "a word processor's document": "doc rtf pages wps fodt",
+    "a spreadsheet or presentation": "xlsx xls ods ppt fodp key",
     "a table with commas": "csv",
-    "a book": "epub mobi azw3 fb2",
+    "a book": "mobi azw3 fb2",
     "PDF or PostScript": "pdf ps eps",
     "a page with program code": "php asp aspx jsp erb ejs vue svelte hbs liquid twig jinja j2",
-    "text with markup of its own": "rst adoc asciidoc org textile wiki mediawiki pod texi man typ dita mdx rmd ipynb",
+    "text with markup of its own": "rst adoc asciidoc org textile wiki mediawiki pod texi man typ dita mdx rmd",
     "a translation tool's package": "ttx sdlppx mqxlz xlz txml txlf idml",
     "an archive": "zip tar 7z xz bz2 rar zst tgz",
     "a program": "py js jsx tsx java c h cpp hpp cs go rs rb pl sh sql css scss svg lua swift kt r m",
@@ -30,14 +29,13 @@ _NAMES = {
 _BY_ENDING = {ending: name for name, endings in _NAMES.items() for ending in endings.split()}
 # First bytes of formats that the file's ending may not show.
 _BY_START = {
-    b"WEBVTT": "WebVTT subtitles",
     b"[Script Info]": "Advanced SubStation subtitles",
     b"%PDF-": "PDF or PostScript",
-    b"PK\x03\x04": "an archive, or a document of an office program",
+    b"PK\x03\x04": "an archive",
     b"{\\rtf": "a word processor's document",
     b"\xd0\xcf\x11\xe0": "a word processor's document",
     b"\\documentclass": "TeX",
-    b"msgid ": "a gettext catalogue",
+    b"msgid ": "a gettext catalogue without its file ending",
 }
 # Markdown counts as plain text, unless the user asks for its format.
 _PLAIN_ENDINGS = ("txt", "text", "asc", "raw", "tok", "src", "ref", "hyp", "trg", "log", "lines", "md")

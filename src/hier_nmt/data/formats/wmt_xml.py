@@ -12,7 +12,7 @@ from lxml import etree
 
 from ..corpus_files import CorpusError, read_bytes
 from ..documents import ParallelDocument
-from .document_file import DocumentFile, Translations, Unit, UnitDocument
+from .document_file import CorpusFile, Translations, Unit, UnitDocument
 from .xml_files import (
     Element,
     append_aligned,
@@ -33,7 +33,7 @@ from .xml_files import (
 SYSTEM = "hier_nmt"
 
 
-class WmtXmlFile(DocumentFile):
+class WmtXmlFile(CorpusFile):
     """A test set; the translation of a unit is that of the reference `reference`, by default the first."""
 
     def __init__(self, path: Path | None, tree: Any, target_language: str, reference: str | None = None) -> None:

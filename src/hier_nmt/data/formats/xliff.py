@@ -14,7 +14,7 @@ from lxml import etree
 
 from ..corpus_files import CorpusError, read_bytes
 from ..documents import ParallelDocument
-from .document_file import DocumentFile, Translations, Unit, UnitDocument
+from .document_file import CorpusFile, Translations, Unit, UnitDocument
 from .tagged_text import TaggedText
 from .workflow_states import SegmentState, UnitState
 from .xml_files import (
@@ -56,7 +56,7 @@ class _Slot:
         TaggedText.of(self.source, _CODES).fill(target, text)
 
 
-class XliffFile(DocumentFile):
+class XliffFile(CorpusFile):
     """An XLIFF file of version 1.0 to 1.2, or 2."""
 
     def __init__(self, path: Path | None, tree: Any, target_language: str) -> None:

@@ -121,6 +121,12 @@ def same_language(code: str | None, wanted: str) -> bool:
     return all(one == other for one, other in zip(found, asked, strict=False))
 
 
+def names_source(code: str | None, source: str, target: str) -> bool:
+    """Whether a declaration of a language must change in a translation: it names the source language, and does not name
+    the target language as well."""
+    return same_language(code, source) and not same_language(code, target)
+
+
 def indent(element: Element, leaves: Collection[str], level: int = 0) -> None:
     """Puts each descendant on a line of its own, except inside elements with the given names."""
     if local_name(element) in leaves or not len(element):

@@ -12,6 +12,7 @@ from hier_nmt.data.corpora import FORMATS, ReadReport, read_documents
 from hier_nmt.data.corpus_files import CorpusError
 from hier_nmt.data.documents import ParallelDocument, SentencePair
 from hier_nmt.data.formats.registry import (
+    CORPUS_CLASSES,
     FILE_CLASSES,
     PAIRED_FORMATS,
     format_of,
@@ -52,8 +53,9 @@ def written(folder: Path, name: str) -> list[Path]:
 
 
 def test_every_format_of_files_but_the_oldest_can_be_written() -> None:
-    assert set(FORMATS) - set(FILE_CLASSES) == {"tab-separated", "dataset"}
-    assert set(FILE_CLASSES) - set(FORMATS) == {"text"}
+    assert set(FORMATS) - set(CORPUS_CLASSES) == {"tab-separated", "dataset"}
+    assert set(CORPUS_CLASSES) - set(FORMATS) == {"text"}
+    assert set(CORPUS_CLASSES) < set(FILE_CLASSES)
 
 
 @pytest.mark.parametrize("name", CORPUS_FORMATS)

@@ -13,9 +13,10 @@ from hier_nmt.data.formats.registry import format_of
 @pytest.mark.parametrize(
     ("name", "what"),
     [
-        ("a.vtt", r"WebVTT subtitles \(.vtt\)"), ("a.po", r"a gettext catalogue \(.po\)"), ("a.en.ASS", "Advanced Sub"),
-        ("a.sgm", "SGML"), ("a.properties", "message file of a program"), ("a.tex", "TeX"), ("a.docx", "word"),
-        ("a.csv", "a table with commas"), ("a.rst", "markup of its own"), ("a.ts", "message file"), ("a.po.gz", ".po"),
+        ("a.mo", r"a compiled gettext catalogue \(.mo\)"),
+        ("a.en.ASS", "Advanced Sub"),
+        ("a.sgm", "SGML"), ("a.properties", "message file of a program"), ("a.tex", "TeX"), ("a.doc", "word"),
+        ("a.csv", "a table with commas"), ("a.rst", "markup of its own"), ("a.ts", "message file"), ("a.mo.gz", ".mo"),
         ("a.unheard", r"\.unheard is unknown"), ("a.b_c", r"\.b_c is unknown"),
     ],
 )  # fmt: skip
@@ -29,7 +30,7 @@ def test_files_of_other_formats_are_refused_by_name(tmp_path, name, what) -> Non
 @pytest.mark.parametrize(
     "content",
     [
-        b"WEBVTT\n\n00:01.000 --> 00:02.000\nHi\n", b"\xef\xbb\xbf[Script Info]\nTitle: x\n",
+        b"\xef\xbb\xbf[Script Info]\nTitle: x\n",
         b"%PDF-1.7\n", b"PK\x03\x04",
         b"{\\rtf1 Hi}", b"\\documentclass{article}\n", b'msgid ""\nmsgstr ""\n',
     ],

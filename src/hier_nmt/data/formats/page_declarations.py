@@ -7,9 +7,9 @@ import re
 from collections.abc import Callable
 from html.parser import HTMLParser
 
-from ..data.corpus_files import CorpusError
-from ..data.formats.xml_files import same_language
-from ..data.text_files import decode_text
+from ..corpus_files import CorpusError
+from ..text_files import decode_text
+from .xml_files import same_language
 
 _DECLARED = re.compile(
     rb"""<meta\s[^>]*?charset\s*=\s*["']?\s*([\w.:-]+)|^\s*<\?xml\s[^>]*?encoding\s*=\s*["']([\w.:-]+)""", re.IGNORECASE
