@@ -259,9 +259,15 @@ def check_file(format: str) -> Callable[[Path, random.Random], None]:
             if [words(unit.source) for group in found for unit in group] != wanted and format not in SUBTITLES:
                 raise Finding(f"other texts behind writing: {found} for {units}")
             texts_again = words(" ".join(unit.source for group in found for unit in group))
-            # Lines of subtitles without letters are no units, and a sign may come to stand on one.
-            texts_before = [word for unit in wanted for word in unit if format not in SUBTITLES or has_letters(word)]
-            if [word for word in texts_again if format not in SUBTITLES or has_letters(word)] != texts_before:
+            texts_before = [word for unit in wanted for word in unit]
+            if format in SUBTITLES:
+                # Lines of subtitles without letters are no units, and a sign may come to stand on one; in other lines
+                # other sentences may be found.
+                texts_again, texts_before = (
+                    ["".join(filter(str.isalnum, "".join(filter(has_letters, row))))]
+                    for row in (texts_again, texts_before)
+                )
+            if texts_again != texts_before:
                 raise Finding(f"other words behind writing: {found} for {units}")
             if format in ("tmx", "xliff"):
                 targets = [words(unit.target or "") for group in found for unit in group]

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """XML files, parsed without resolving any reference to outside of them."""
 
+import html
 import re
 from collections.abc import Collection, Iterator
 from pathlib import Path
@@ -18,6 +19,7 @@ _PROLOG = re.compile(
     r"(?:\s|<\?.*?\?>|<!--.*?-->|<!DOCTYPE(?:\"[^\"]*\"|'[^']*'|[^\"'\[>])*(?:\[.*?\]\s*)?>)*+(?=<[^!?])",
     re.DOTALL,
 )
+_NAMESPACE = re.compile(rb"""xmlns(?::[^\s=]+)?\s*=\s*(["'])(.*?)\1""", re.DOTALL)
 _DECLARED_ENCODING = re.compile(r"(\A\s*<\?xml\s[^>]*?encoding\s*=\s*[\"'])([^\"']*)")
 
 
@@ -44,11 +46,30 @@ def parse_xml_content(content: bytes, path: str | Path) -> Any:
         raise CorpusError(
             path, None, "entity declarations", f"{', '.join(map(repr, names[:3]))}: they are not expanded"
         )
+    if (namespace := _invalid_namespace(content, tree)) is not None:
+        raise CorpusError(path, None, "invalid namespace", f"{namespace!r:.80} is not a URI")
     # A file with a DTD may use the entities of that DTD, which would be dropped silently.
     used = next(tree.iter(etree.Entity), None)
     if used is not None:
         raise CorpusError(path, line_of(used), "entity of a DTD", f"&{used.name}; is not expanded: write the character")
     return tree
+
+
+def _invalid_namespace(content: bytes, tree: Any) -> str | None:
+    """A namespace that the parser accepts, but that no new element could have."""
+    found = {html.unescape(match[2].decode("utf-8", "replace")) for match in _NAMESPACE.finditer(content)}
+    # What looks like one may be text.
+    if all(map(_is_uri, found)):
+        return None
+    return next((uri for one in tree.iter("*") for uri in one.nsmap.values() if not _is_uri(uri)), None)
+
+
+def _is_uri(text: str) -> bool:
+    try:
+        etree.Element("a", nsmap={"a": text or "a"})
+    except ValueError:
+        return False
+    return True
 
 
 def xml_bytes(tree: Any, original: bytes = b"") -> bytes:

@@ -292,6 +292,15 @@ def test_a_broken_member_is_an_error_with_its_name(tmp_path, name, content, erro
         sentences(tmp_path, name, SEEDS[name] | {MAIN[name]: content})
 
 
+@pytest.mark.parametrize("name", SEEDS)
+def test_a_namespace_that_is_no_uri_is_refused(tmp_path, name) -> None:
+    content = SEEDS[name][MAIN[name]].replace(b'" xmlns', b'&lt;b&gt;" xmlns').replace(b'opf"', b'&lt;b&gt;"')
+    with pytest.raises(
+        CorpusError, match=rf"a!{MAIN[name]}\S* (invalid namespace|not well-formed XML): .*is not a (valid )?URI"
+    ):
+        sentences(tmp_path, name, SEEDS[name] | {MAIN[name]: content})
+
+
 @pytest.mark.parametrize(("name", "other"), [("docx", PPTX), ("pptx", DOCX), ("odt", DOCX)])
 def test_a_file_of_another_program_is_refused(tmp_path, name, other) -> None:
     with pytest.raises(CorpusError, match=f"a: not {name.upper()}: "):
