@@ -6,6 +6,7 @@ import pytest
 
 from hier_nmt.text.windows import (
     Window,
+    closed_sentences,
     document_blocks,
     fit_window,
     join_window,
@@ -96,3 +97,8 @@ def test_splitting_undoes_joining():
 def test_n_separators_give_n_plus_one_sentences():
     assert split_window([10, SEP, SEP, 11, PAR, EOS], {SEP, PAR}, {EOS}) == [[10], [], [11], []]
     assert split_window([], {SEP}, {EOS}) == [[]]
+
+
+def test_closed_sentences_keep_the_token_that_closes_them() -> None:
+    assert closed_sentences([10, 11, SEP, 12, PAR, 13, EOS], {SEP, PAR}) == [[10, 11, SEP], [12, PAR], [13, EOS]]
+    assert closed_sentences([10, EOS], {SEP}) == [[10, EOS]]
