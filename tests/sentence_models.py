@@ -55,6 +55,8 @@ def _marian(**changes: Any) -> PreTrainedModel:
         MarianConfig(eos_token_id=0, forced_eos_token_id=0, activation_function="swish", scale_embedding=True, **fields)
     )
     model.final_logits_bias.normal_()
+    # Which real ones forbid, since it is no token.
+    model.final_logits_bias[0, fields["pad_token_id"]] = -1e4
     return model
 
 

@@ -7,7 +7,7 @@ Importing the package registers the models with the Auto classes and the pipelin
 
 from importlib.metadata import PackageNotFoundError, version
 
-from transformers import AutoConfig, AutoModel, AutoModelForSeq2SeqLM
+from transformers import AutoConfig, AutoModel, AutoModelForSeq2SeqLM, PreTrainedModel
 
 from .configuration import HANConfig, HierNMTConfig, RNNNMTConfig
 from .configuration.hub_config import register_code_writer
@@ -16,7 +16,16 @@ from .models.han.modeling_han import HANForConditionalGeneration, HANModel
 from .models.hier_nmt.modeling_hier_nmt import HierNMTForConditionalGeneration, HierNMTModel
 from .models.rnn.modeling_rnn_nmt import RNNNMTForConditionalGeneration, RNNNMTModel
 from .publishing.exported_code import write_code
+from .translation.engines import register_engines
 from .translation.pipeline_document_translation import DocumentTranslationPipeline, register_pipelines
+
+
+def run_with_engine(model: PreTrainedModel, engine: str) -> PreTrainedModel:
+    """See `hier_nmt.publishing.onnx_model.with_engine`, whose libraries are imported when they are needed."""
+    from .publishing.onnx_model import with_engine
+
+    return with_engine(model, engine)
+
 
 try:
     __version__ = version("hier_nmt")
@@ -35,6 +44,7 @@ AutoModelForSeq2SeqLM.register(HANConfig, HANForConditionalGeneration, exist_ok=
 register_pipelines()
 register_code_writer(write_code)
 register_backends()
+register_engines(run_with_engine)
 
 __all__ = [
     "DocumentTranslationPipeline",

@@ -52,6 +52,9 @@ def test_the_first_steps_of_the_general_recipe_lower_the_loss_of_every_corpus(tm
         "--training.warmup_steps=50",
         "--training.eval_steps=100",
         "--training.max_tokens_per_batch=256",
+        # From random weights.
+        "--training.init_from=null",
+        "--training.init_transfer=false",
         "--tokenizer.vocab_size=600",
     ]
     subprocess.run(

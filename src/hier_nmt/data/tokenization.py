@@ -121,8 +121,8 @@ def load_tokenizers(directory: str | Path) -> tuple[PreTrainedTokenizerBase, Pre
     Raises FileNotFoundError if the directory has no tokenizer.
     """
     directory = Path(directory)
-    # A slow tokenizer has other files beside its configuration.
-    if not any((directory / name).is_file() for name in ("tokenizer.json", "tokenizer_config.json")):
+    # Slow tokenizers have a vocabulary beside their SentencePiece model.
+    if not any((directory / name).is_file() for name in ("tokenizer.json", "vocab.json", "sentencepiece.bpe.model")):
         raise FileNotFoundError(f"no tokenizer in {directory}: tokenizer.json is missing (see `hier-nmt tokenizer`)")
     source = AutoTokenizer.from_pretrained(directory)
     target_directory = directory / TARGET_TOKENIZER_FOLDER

@@ -230,6 +230,8 @@ def finish(trainer: DocumentSeq2SeqTrainer, recipe: Recipe, tokenizers: Tokenize
         metrics["final"] = trainer.evaluate() if data.validation is not None else None
     else:
         metrics["final"] = _evaluate_once(trainer)
+    # Trainer has switched it off for the training.
+    trainer.model.config.use_cache = recipe.model.get("use_cache", True)
     # Not a documented method of Trainer, but without it the model would be uploaded before the files beside it.
     trainer.save_model(_internal_call=True)
     summary = _summary(trainer, recipe, data, metrics)

@@ -3,7 +3,6 @@
 """`pipeline("translation")` for whole documents: a text in, its translation out, paragraphs and blank lines kept."""
 
 import difflib
-import importlib
 import inspect
 import os
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
@@ -31,6 +30,7 @@ from ..text.document_layout import DocumentLayout, PlacedSentence
 from ..text.long_sentences import sentence_joiner
 from .batched_generation import check_positive
 from .document_translator import DocumentTranslator
+from .engines import run_by
 from .language_tokens import LanguageTokens, check_translates
 from .pipeline_inputs import (
     checked_document,
@@ -144,7 +144,7 @@ class DocumentTranslationPipeline(Pipeline):
         if tokenizer is None:
             tokenizer = tokenizer_of(model)
         self.target_tokenizer = target_tokenizer or target_tokenizer_of(model, tokenizer)
-        super().__init__(model if engine == "torch" else _run_by(engine, model), tokenizer, *args, **kwargs)
+        super().__init__(run_by(model, engine), tokenizer, *args, **kwargs)
 
     def __call__(
         self,
@@ -309,16 +309,6 @@ class DocumentTranslationPipeline(Pipeline):
         prepared = self.preprocess(with_context(document, context, context_translation), **preprocess)
         translator = self._translator([prepared], **{**forward, "batch_size": batch_size})
         return prepared.layout.translated_sentences(_told(translator.stream(prepared.source)))
-
-
-def _run_by(engine: str, model: PreTrainedModel) -> PreTrainedModel:
-    """The model, run by another engine than PyTorch."""
-    try:
-        # Not part of the code that goes with models.
-        engines = importlib.import_module("hier_nmt.publishing.onnx_model")
-    except ImportError as error:
-        raise ImportError(f"engine={engine!r} needs the package hier_nmt with its extra `export`: {error}") from error
-    return engines.with_engine(model, engine)
 
 
 def _told(stream: Generator[str, None, TranslatedDocument]) -> Iterator[str]:

@@ -55,7 +55,7 @@ def test_a_command_line_that_says_nothing_known_ends_with_2(arguments: list[str]
         (["translate", "absent.txt", "--model", "no-model"], "error: "),
         (
             ["train", "en-fr/no-recipe"],
-            "error: en-fr/no-recipe is neither a file nor one of the recipes en-fr/annotated, ",
+            "error: en-fr/no-recipe is neither a file nor one of the recipes adapt, en-fr/annotated, ",
         ),
         (["card", "texts.yaml"], "error: give --model, --output or both"),
         (["push", "no-checkpoint", "me/model"], "error: "),

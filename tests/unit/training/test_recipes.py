@@ -166,10 +166,14 @@ def test_scored_texts_are_excluded_from_cleaned_training_corpora_only(load, sect
     assert other.excluded == (Corpus([path, path]),)
 
 
-@pytest.mark.parametrize("name", ["general-sentence"])
+@pytest.mark.parametrize("name", ["general-sentence", "general-s4to4"])
 def test_the_recipes_of_large_corpora_fit_their_files(repository, tmp_path, monkeypatch, name):
     path = repository / "training" / "recipes" / "en-fr" / f"{name}.yaml"
     monkeypatch.setenv("HIER_NMT_CORPORA", str(tmp_path))
+    # Of the runs that they continue.
+    monkeypatch.chdir(tmp_path)
+    for run in ("europarl-s4to4", "general-sentence"):
+        (tmp_path / "runs" / run).mkdir(parents=True)
     for file in re.findall(r"\$HIER_NMT_CORPORA/([\w./-]+)", path.read_text(encoding="utf-8")):
         (tmp_path / file).parent.mkdir(exist_ok=True)
         (tmp_path / file).touch()
