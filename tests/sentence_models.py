@@ -17,8 +17,10 @@ from transformers import (
     M2M100Tokenizer,
     MarianConfig,
     MarianMTModel,
+    MBart50Tokenizer,
     MBartConfig,
     MBartForConditionalGeneration,
+    NllbTokenizer,
     PreTrainedConfig,
     PreTrainedModel,
 )
@@ -170,3 +172,33 @@ def write_m2m100(folder: Path, seed: int = 0) -> PreTrainedModel:
     model.model.shared.weight.data[len(vocabulary) :] = 0.0
     model.save_pretrained(folder)
     return model.eval()
+
+
+def write_nllb(folder: Path) -> PreTrainedModel:
+    """Writes a model as the Hub has NLLB, whose tokenizer knows letters alone."""
+    skip_unless_loadable(M2M100Config)
+    letters = ["<s>", "<pad>", "</s>", "<unk>", "\u2581", *"abcdefghijklmnopqrstuvwxyz.,?"]
+    tokenizer = NllbTokenizer(vocab={token: index for index, token in enumerate(letters)}, merges=[])
+    fields = {"vocab_size": len(tokenizer), "pad_token_id": 1, "eos_token_id": 2, "decoder_start_token_id": 2}
+    return _written(M2M100ForConditionalGeneration, M2M100Config(**SIZES, **fields), tokenizer, len(letters), folder)
+
+
+def write_mbart50(folder: Path) -> PreTrainedModel:
+    """Writes a model as the Hub has mBART-50."""
+    skip_unless_loadable(MBartConfig)
+    letters = [(token, 0.0) for token in ("<s>", "<pad>", "</s>", "<unk>")]
+    letters += [(letter, -2.0) for letter in ("\u2581", *"abcdefghijklmnopqrstuvwxyz.,?")]
+    tokenizer = MBart50Tokenizer(vocab=letters)
+    fields = {"vocab_size": len(tokenizer), "pad_token_id": 1, "eos_token_id": 2, "decoder_start_token_id": 2}
+    config = MBartConfig(**SIZES, **fields, scale_embedding=True)
+    return _written(MBartForConditionalGeneration, config, tokenizer, len(letters), folder)
+
+
+def _written(model_class: Any, config: Any, tokenizer: Any, num_letters: int, folder: Path) -> PreTrainedModel:
+    torch.manual_seed(0)
+    model = model_class(config).eval()
+    # Languages and other special tokens, which a trained model does not write.
+    model.model.shared.weight.data[num_letters:] = 0.0
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return model

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 from safetensors.torch import load_file
-from sentence_models import ENGLISH, FRENCH, sentence_model, write_m2m100, write_opus_mt
+from sentence_models import ENGLISH, FRENCH, sentence_model, write_m2m100, write_mbart50, write_nllb, write_opus_mt
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer, GenerationConfig, pipeline
 
 import hier_nmt
@@ -93,6 +93,24 @@ def test_a_model_of_many_languages_translates_documents_as_before(tmp_path: Path
         adapt_model(str(tmp_path / "m2m100"), tmp_path / "other", "conditional", source_language="xx")
     with pytest.raises(ValueError, match="say which by target_language"):
         DocumentTranslator(model, *tokenizers)
+
+
+@pytest.mark.parametrize(("write", "license"), [(write_nllb, "cc-by-nc-4.0"), (write_mbart50, "unknown")])
+def test_fast_tokenizers_of_transformers_get_separators(tmp_path: Path, write: Any, license: str) -> None:
+    original = write(tmp_path / "base")
+    languages = {"source_language": "en", "target_language": "fr"}
+    document = [SourceDocument([["the cat, the mat.", "a dog?"], ["it is in the house."]])]
+    options: dict[str, Any] = {"generate_kwargs": {"max_new_tokens": 4}}
+    before = AutoTokenizer.from_pretrained(tmp_path / "base")
+    (expected,) = DocumentTranslator(original, before, strategy="sentence", **languages, **options).translate(document)
+    adapt_model(str(tmp_path / "base"), tmp_path / "ours", "conditional", **languages)
+    model, tokenizers = AutoModelForSeq2SeqLM.from_pretrained(tmp_path / "ours"), load_tokenizers(tmp_path / "ours")
+    assert tokenizers[0].get_vocab().items() >= before.get_vocab().items()
+    translator = DocumentTranslator(model, *tokenizers, strategy="sentence", **options)
+    assert translator.translate(document)[0].paragraphs == expected.paragraphs
+    card = (tmp_path / "ours" / "README.md").read_text(encoding="utf-8")
+    assert f"license: {license}" in card
+    assert ("may not be used commercially" in card) == (license == "cc-by-nc-4.0")
 
 
 def test_the_folder_is_a_model_with_a_card_for_the_pipeline(opus_mt: Path, tmp_path: Path) -> None:
