@@ -3,6 +3,7 @@
 """A sentence-level checkpoint made into a document-level one: weights, tokenizers, generation settings and a card."""
 
 import os
+import re
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -141,10 +142,16 @@ def _languages(
     given = {"source_language": source, "target_language": target}
     for name, language in given.items():
         known = own[name]
-        if language is not None and known is not None and language.lower()[:2] != known.lower()[:2]:
+        if language is not None and known is not None and _differ(language, known):
             raise ValueError(f"{name}={language!r}, but {path} is a model of {known!r}")
     chosen = {name: given[name] or own[name] for name in own}
     return _Languages({name: language for name, language in chosen.items() if language is not None})
+
+
+def _differ(language: str, other: str) -> bool:
+    """Whether two codes of the same length name different languages; "es" and "spa" cannot be compared as they are."""
+    one, two = (re.split("[-_]", code.lower())[0] for code in (language, other))
+    return len(one) == len(two) and one != two
 
 
 def _license(path: str, tokenizer: PreTrainedTokenizerBase, load_options: dict[str, Any]) -> str | None:
@@ -153,7 +160,6 @@ def _license(path: str, tokenizer: PreTrainedTokenizerBase, load_options: dict[s
         return _NLLB_LICENSE
     file = Path(path) / CARD_FILE
     try:
-        # Only cards on this machine may be missing without a word.
         card = ModelCard.load(file) if file.is_file() else None
         if card is None and not Path(path).exists():
             card = ModelCard.load(path, token=load_options.get("token"))

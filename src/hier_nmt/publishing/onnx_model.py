@@ -20,6 +20,7 @@ from transformers import GenerationConfig, PreTrainedModel
 from transformers.cache_utils import DynamicCache, EncoderDecoderCache
 from transformers.modeling_outputs import BaseModelOutput
 
+from ..attention.attention_plan import kept_with_cache
 from ..configuration.configuration_choices import ENGINES
 from ..configuration.library_internals import named_cache, one_cache
 from ..models.common.model_outputs import HierNMTLMOutput
@@ -117,7 +118,10 @@ class OnnxModel(HierNMTForConditionalGeneration):
         past = [tensor for layer in layers for tensor in (layer.keys, layer.values)]
         if not layers or past[0] is None:
             past = [torch.zeros(batch_size, num_heads, 0, head_dim) for _ in range(num_states)]
-        inputs = [decoder_input_ids, decoder_sentence_ids, attention_mask.long(), *source.unbind(1), *past]
+        # The runtime reads contiguous memory: made once, not in every step.
+        states = kept_with_cache(cache, 0, "onnx_source", lambda: [one.contiguous() for one in source.unbind(1)])
+        cache.is_updated[0] = True
+        inputs = [decoder_input_ids, decoder_sentence_ids, attention_mask.long(), *states, *past]
         logits, *extended = self.session.run(None, _named(self.session, inputs))
         tensors = list(map(torch.from_numpy, extended))
         _replace(cache, tensors)
