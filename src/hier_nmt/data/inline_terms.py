@@ -57,7 +57,10 @@ class Glossary:
     def marked(self, source: str, target: str) -> str | None:
         """The source with a translation inserted after one of its terms: the longest whose glossary translation the
         target contains. None if there is no such term."""
+        lowercase = target.lower()
         for stop, translation in self._found(source):
+            if translation.lower() not in lowercase:
+                continue
             pattern = re.compile(rf"(?<!\w){re.escape(translation)}(?!\w)", re.IGNORECASE)
             if pattern.search(target):
                 return f"{source[:stop]} {OPENING_MARK}{translation}{CLOSING_MARK}{source[stop:]}"
@@ -108,7 +111,8 @@ def _joined(tokenizer: PreTrainedTokenizerBase, parts: Sequence[str], encoded: I
 
 def _token_id(tokenizer: PreTrainedTokenizerBase, mark: str) -> int:
     token = OPENING_TOKEN if mark == OPENING_MARK else CLOSING_TOKEN
-    token_id = tokenizer.get_vocab().get(token)
-    if token_id is None:
+    # Not `get_vocab`, which makes a dictionary of all tokens.
+    token_id = tokenizer.convert_tokens_to_ids(token)
+    if token_id is None or token_id == tokenizer.unk_token_id:
         raise ValueError(f"the tokenizer has no token {token}: set tokenizer.reserved_tokens to [<gloss>, </gloss>]")
     return int(token_id)
