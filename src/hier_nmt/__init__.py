@@ -22,7 +22,7 @@ from .translation.pipeline_document_translation import DocumentTranslationPipeli
 
 def run_with_engine(model: PreTrainedModel, engine: str) -> PreTrainedModel:
     """See `hier_nmt.publishing.onnx_model.with_engine`, whose libraries are imported when they are needed."""
-    from .publishing.onnx_model import with_engine
+    from .publishing.model_engines import with_engine
 
     return with_engine(model, engine)
 

@@ -1,11 +1,14 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Exports a model to ONNX graphs (encoder, and decoder with cache), optionally in int8, and compares them with it.
+"""Exports a model to ONNX graphs (encoder, and decoder with cache) or to CTranslate2, optionally in int8, and compares
+what it wrote with the model.
 
 hier-nmt export checkpoints/hier-nmt-en-fr runs/onnx --int8
+hier-nmt export checkpoints/hier-nmt-en-fr runs/ctranslate2 --to ctranslate2 --int8
 hier-nmt export checkpoints/hier-nmt-en-fr runs/onnx --int8 --compare dev_2011a.jsonl.gz --limit 300
 
-The comparison translates single sentences greedily on one thread. Requires pip install 'hier_nmt[export]'.
+The comparison translates single sentences greedily on one thread. Requires pip install 'hier_nmt[export]', or
+'hier_nmt[ctranslate2]'.
 """
 
 import argparse
@@ -23,6 +26,8 @@ from transformers import AutoModelForSeq2SeqLM
 from ..data.corpora import read_documents
 from ..data.documents import SentencePair
 from ..data.tokenization import load_tokenizers
+from ..publishing.ctranslate2_export import export_ctranslate2
+from ..publishing.ctranslate2_model import open_translator
 from ..publishing.onnx_export import OnnxTranslator, check_exportable, export_model, quantize_model
 
 Greedy = Callable[[list[int]], list[int]]
@@ -45,9 +50,22 @@ def with_onnx(folder: Path, max_new_tokens: int) -> Greedy:
     return lambda source: translator.generate([source], max_new_tokens)[0]
 
 
+def with_ctranslate2(folder: Path, tokenizers: Any, max_new_tokens: int) -> Greedy:
+    """Greedy decoding with CTranslate2."""
+    source_tokenizer, target_tokenizer = tokenizers
+    translator = open_translator(folder, "default", num_threads=1)
+
+    def decode(source: list[int]) -> list[int]:
+        tokens = source_tokenizer.convert_ids_to_tokens(source)
+        result = translator.translate_batch([tokens], beam_size=1, max_decoding_length=max_new_tokens)
+        return target_tokenizer.convert_tokens_to_ids(result[0].hypotheses[0])
+
+    return decode
+
+
 def size_of(folder: Path) -> float:
-    """Size in MB of a checkpoint's weights or of the graphs in a folder."""
-    files = [path for ending in ("*.safetensors", "*.onnx") for path in folder.glob(ending)]
+    """Size in MB of the weights or graphs in a folder."""
+    files = [path for ending in ("*.safetensors", "*.onnx", "model.bin") for path in folder.glob(ending)]
     return sum(path.stat().st_size for path in files) / 1e6
 
 
@@ -77,7 +95,8 @@ def compare(forms: dict[str, tuple[Greedy, float]], tokenizers: Any, pairs: list
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the options of the command."""
     parser.add_argument("model", type=Path, help="checkpoint directory")
-    parser.add_argument("output", type=Path, help="folder for the graphs; int8 goes to OUTPUT/int8")
+    parser.add_argument("output", type=Path, help="folder to write; int8 goes to OUTPUT/int8")
+    parser.add_argument("--to", choices=("onnx", "ctranslate2"), default="onnx", help="default: onnx")
     parser.add_argument("--int8", action="store_true", help="also export with int8 matrices")
     parser.add_argument("--compare", type=Path, metavar="CORPUS", help="JSON lines of documents in both languages")
     parser.add_argument("--limit", type=int, default=300, help="sentences of the corpus to compare with")
@@ -89,16 +108,41 @@ def run(options: argparse.Namespace) -> None:
     torch.set_num_threads(1)
     model: Any = AutoModelForSeq2SeqLM.from_pretrained(options.model, dtype=torch.float32)
     config = model.config
-    check_exportable(config)
-    folders = {"ONNX float32": export_model(model, options.output)}
-    if options.int8:
-        folders["ONNX int8"] = quantize_model(options.output, options.output / "int8")
+    tokenizers = load_tokenizers(options.model)
+    limit = config.max_target_tokens
+    folders = (to_onnx if options.to == "onnx" else to_ctranslate2)(model, tokenizers, options)
     print(*(f"written to {folder} ({size_of(folder):.1f} MB)" for folder in folders.values()), sep="\n")
     if options.compare:
         languages = (config.source_language, config.target_language)
         documents = read_documents([options.compare], "json-lines", *languages)
         pairs = (pair for item in documents for group in item.paragraphs for pair in group)
-        limit = config.max_target_tokens
         forms = {"PyTorch float32": (eager(model, limit), 4 * model.num_parameters() / 1e6)}
-        forms |= {name: (with_onnx(folder, limit), size_of(folder)) for name, folder in folders.items()}
-        compare(forms, load_tokenizers(options.model), list(itertools.islice(pairs, options.limit)))
+        for name, folder in folders.items():
+            is_onnx = options.to == "onnx"
+            decode = with_onnx(folder, limit) if is_onnx else with_ctranslate2(folder, tokenizers, limit)
+            forms[name] = (decode, size_of(folder))
+        compare(forms, tokenizers, list(itertools.islice(pairs, options.limit)))
+
+
+def to_onnx(model: Any, tokenizers: Any, options: argparse.Namespace) -> dict[str, Path]:
+    """Writes the graphs; the folders by the name of the form."""
+    check_exportable(model.config)
+    folders = {"ONNX float32": export_model(model, options.output)}
+    if options.int8:
+        folders["ONNX int8"] = quantize_model(options.output, options.output / "int8")
+    return folders
+
+
+def to_ctranslate2(model: Any, tokenizers: Any, options: argparse.Namespace) -> dict[str, Path]:
+    """Writes CTranslate2 models whose tokens are those of the tokenizers; the folders by the name of the form."""
+    config = model.config
+    source, target = (
+        tokenizer.convert_ids_to_tokens(list(range(size)))
+        for tokenizer, size in zip(tokenizers, (config.vocab_size, config.target_vocab_size), strict=True)
+    )
+    names = {"tokens": (source, target), "unk_token": tokenizers[1].unk_token}
+    folders = {"CTranslate2 float32": export_ctranslate2(model, options.output, **names)}
+    if options.int8:
+        int8 = export_ctranslate2(model, options.output / "int8", **names, quantization="int8")
+        folders["CTranslate2 int8"] = int8
+    return folders

@@ -81,9 +81,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--engine",
         choices=ENGINES,
-        default="torch",
-        help="what runs the model on a processor: torch (default), onnx or onnx-int8 (the extra `export`; graphs are "
-        "made once and kept), or auto: onnx if it is installed and can run the model",
+        default="auto",
+        help="what runs the model on a processor: torch, ctranslate2 or ctranslate2-int8 (the extra `ctranslate2`), "
+        "onnx or onnx-int8 (the extra `export`; made once and kept), or auto (default): the fastest that gives the "
+        "same translations and starts at once",
     )
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
 

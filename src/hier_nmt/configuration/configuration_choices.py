@@ -54,7 +54,7 @@ CONTEXT_BLOCKS = ("none", "block", "heads", *CONTEXT_ATTENTIONS)
 IGNORED_LABEL = -100
 
 # What runs a model; `auto`: onnxruntime where it is installed and can run it.
-ENGINES = ("torch", "onnx", "onnx-int8", "auto")
+ENGINES = ("torch", "onnx", "onnx-int8", "ctranslate2", "ctranslate2-int8", "auto")
 POSITION_VECTORS = ("sinusoidal", "learned")
 RNN_TYPES = ("lstm", "gru")
 RNN_ATTENTIONS = ("none", "additive")

@@ -115,4 +115,5 @@ def _token_id(tokenizer: PreTrainedTokenizerBase, mark: str) -> int:
     token_id = tokenizer.convert_tokens_to_ids(token)
     if token_id is None or token_id == tokenizer.unk_token_id:
         raise ValueError(f"the tokenizer has no token {token}: set tokenizer.reserved_tokens to [<gloss>, </gloss>]")
-    return int(token_id)
+    assert isinstance(token_id, int)
+    return token_id

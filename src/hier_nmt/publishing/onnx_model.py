@@ -8,39 +8,23 @@ Dimensions: B batch, S source tokens, Q newest target tokens, L target tokens so
 vocabulary.
 """
 
-import hashlib
-import importlib.util
-import os
-import tempfile
 from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import GenerationConfig, PreTrainedModel
+from transformers import PreTrainedModel
 from transformers.cache_utils import DynamicCache, EncoderDecoderCache
 from transformers.modeling_outputs import BaseModelOutput
 
 from ..attention.attention_plan import kept_with_cache
-from ..configuration.configuration_choices import ENGINES
 from ..configuration.library_internals import named_cache, one_cache
 from ..models.common.model_outputs import HierNMTLMOutput
 from ..models.hier_nmt.modeling_hier_nmt import HierNMTForConditionalGeneration
 from ..ops.document_structure import sentence_ids_from_tokens
-from .onnx_export import (
-    DECODER_FILE,
-    ENCODER_FILE,
-    SETTINGS_FILE,
-    ExportError,
-    check_exportable,
-    export_model,
-    open_session,
-    quantize_model,
-)
+from .onnx_export import DECODER_FILE, ENCODER_FILE, ExportError, open_session
 
 # How far logits of float32 graphs may be from those of PyTorch.
 _TOLERANCE = 1e-3
-# Part of the name of cached graphs; another one where the graphs of the same weights change.
-GRAPHS_VERSION = 2
 
 
 class OnnxEncoder(torch.nn.Module):
@@ -148,68 +132,6 @@ def _replace(cache: EncoderDecoderCache, tensors: list[torch.Tensor]) -> None:
             held.layers[index].keys, held.layers[index].values = keys, values
 
 
-def with_engine(model: PreTrainedModel, engine: str, num_threads: int | None = None) -> PreTrainedModel:
-    """A model run by an engine; graphs are exported once, compared with the model and kept in HIER_NMT_CACHE.
-
-    Args:
-        model: with its weights, on the processor.
-        engine: `torch`: the model itself; `onnx`: float32 graphs; `onnx-int8`: their matrices in int8; `auto`: `onnx`
-            if it is installed and can run the model, else `torch`.
-        num_threads: threads of onnxruntime; None: as many as PyTorch has.
-
-    Raises:
-        ValueError: an unknown engine, a model on another device, or a network that cannot be exported (`ExportError`).
-        ImportError: onnxruntime, or what exporting needs, is not installed.
-    """
-    if engine not in ENGINES:
-        raise ValueError(f"engine={engine!r} is unknown; choose one of {', '.join(ENGINES)}")
-    if engine == "auto":
-        engine = _fastest_engine(model)
-    if engine == "torch":
-        return model
-    if model.device.type != "cpu":
-        raise ValueError(f"engine={engine!r} runs on processors, and the model is on {model.device}")
-    check_exportable(model.config)
-    config = model.config
-    wrapped = OnnxModel(config, _cached_graphs(model, engine), num_threads or torch.get_num_threads())
-    wrapped.generation_config = GenerationConfig.from_dict(model.generation_config.to_dict())
-    wrapped.name_or_path = model.name_or_path
-    return wrapped.eval()
-
-
-def _fastest_engine(model: PreTrainedModel) -> str:
-    installed = all(importlib.util.find_spec(name) for name in ("onnx", "onnxruntime", "onnxscript"))
-    if not installed or model.device.type != "cpu":
-        return "torch"
-    try:
-        check_exportable(model.config)
-    except ExportError:
-        return "torch"
-    return "onnx"
-
-
-def _cached_graphs(model: PreTrainedModel, engine: str) -> Path:
-    """The folder of the graphs of exactly these weights, exported now if there is none."""
-    root = Path(os.environ.get("HIER_NMT_CACHE") or Path.home() / ".cache" / "hier_nmt") / "onnx"
-    name = f"{_digest(model)}-{engine}"
-    folder = root / name
-    if (folder / SETTINGS_FILE).is_file():
-        return folder
-    root.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=root, prefix=f".{name}-") as temporary:
-        graphs = export_model(model, Path(temporary) / "float32")
-        check_equal(model, OnnxModel(model.config, graphs))
-        if engine == "onnx-int8":
-            graphs = quantize_model(graphs, Path(temporary) / "int8")
-        try:
-            os.rename(graphs, folder)
-        except OSError:
-            # Another process was faster.
-            if not (folder / SETTINGS_FILE).is_file():
-                raise
-    return folder
-
-
 @torch.no_grad()
 def check_equal(model: Any, other: OnnxModel, num_tokens: int = 12) -> None:
     """Raises ExportError if float32 graphs do not compute the logits of the model on windows of random tokens."""
@@ -229,12 +151,3 @@ def check_equal(model: Any, other: OnnxModel, num_tokens: int = 12) -> None:
         distance = (logits - expected[:, stop - 1]).abs().max().item()
         if not distance < _TOLERANCE:
             raise ExportError(f"the exported graphs differ from the model: a logit by {distance}; please report it")
-
-
-def _digest(model: PreTrainedModel) -> str:
-    """A hash of the weights and of all that shapes the graphs."""
-    digest = hashlib.sha256(f"{GRAPHS_VERSION} {model.config.to_json_string(use_diff=False)}".encode())
-    for name, tensor in sorted(model.state_dict().items()):
-        digest.update(name.encode())
-        digest.update(tensor.detach().cpu().float().contiguous().numpy().tobytes())
-    return digest.hexdigest()[:16]

@@ -199,6 +199,14 @@ class WithinLengths(LogitsProcessor):
         rows = is_last.repeat_interleave(len(scores) // len(self.lengths))
         return scores.masked_fill(rows[:, None] & is_other, LOST_SCORE)
 
+    def would_act(self, row: int, given: Sequence[int], ids: Sequence[int]) -> bool:
+        """Whether anything would have been forbidden while the tokens `ids` of a row were written."""
+        return len(ids) >= self.lengths[row]
+
+    def of_row(self, row: int) -> "WithinLengths":
+        """The same for one document of the batch alone."""
+        return WithinLengths([self.lengths[row]], self.num_given, self.end_ids)
+
 
 def count_complete_sentences(
     tokens: torch.Tensor, separator_ids: Collection[int], is_ignored: torch.Tensor | None = None

@@ -38,6 +38,7 @@ class WithoutLoops(LogitsProcessor):
         start_ids: Collection[int],
     ) -> None:
         self.sources, self.separator_ids, self.start_ids = sources, separator_ids, start_ids
+        self.end_ids = end_ids
         self.closing_ids = sorted({*separator_ids, *end_ids})
         # A row that has ended, or a sentence that has just begun.
         self._is_no_loop = {*self.closing_ids, *start_ids}
@@ -59,6 +60,22 @@ class WithoutLoops(LogitsProcessor):
             if forbidden:
                 self._forbid(scores[row], forbidden, may_end)
         return scores
+
+    def would_act(self, row: int, given: Sequence[int], ids: Sequence[int]) -> bool:
+        """Whether anything would have been forbidden while the tokens `ids` of a row were written behind given ones."""
+        everything = [*given, *ids]
+        seen: set[tuple[int, ...]] = set()
+        for stop in range(REPEATED_NGRAM_SIZE - 1, len(everything)):
+            last = tuple(everything[stop - REPEATED_NGRAM_SIZE + 1 : stop])
+            is_new_token = stop >= len(given) and last[-1] not in self._is_no_loop
+            if last in seen and is_new_token and self._forbidden(everything[:stop], self.sources[row])[0]:
+                return True
+            seen.add(last)
+        return False
+
+    def of_row(self, row: int) -> "WithoutLoops":
+        """The same for one document of the batch alone."""
+        return WithoutLoops([self.sources[row]], self.separator_ids, self.end_ids, self.start_ids)
 
     def _forbidden(self, ids: Sequence[int], sources: Sequence[Sequence[int]]) -> tuple[list[int], bool]:
         """The tokens that are forbidden behind those of one row, and whether the sentence is as long as its source."""

@@ -1,0 +1,168 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Models run by onnxruntime and CTranslate2: the translator gives what it gives with PyTorch."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from tiny_models import tiny_model
+from transformers import AutoModelForSeq2SeqLM, LogitsProcessor, pipeline
+
+from hier_nmt.data.tokenization import load_tokenizers
+from hier_nmt.publishing import model_engines
+from hier_nmt.publishing.ctranslate2_export import check_equal_scores
+from hier_nmt.publishing.model_engines import with_engine
+from hier_nmt.publishing.onnx_export import ExportError
+from hier_nmt.publishing.onnx_model import check_equal
+from hier_nmt.translation.document_translator import DocumentTranslator, SourceDocument
+
+ROOT = Path(__file__).parents[3]
+CHECKPOINT = ROOT / "checkpoints" / "hier-nmt-en-fr"
+SAMPLE = ROOT / "examples" / "sample_document.en.txt"
+LIBRARIES = {"onnx": ("onnx", "onnxruntime", "onnxscript"), "ctranslate2": ("ctranslate2",)}
+
+
+def test_an_unknown_engine_is_named() -> None:
+    with pytest.raises(ValueError, match="engine='tensorrt' is unknown; choose one of torch, onnx, onnx-int8, ctr"):
+        with_engine(tiny_model(), "tensorrt")
+
+
+def test_torch_is_the_model_itself() -> None:
+    model = tiny_model()
+    assert with_engine(model, "torch") is model
+
+
+@pytest.mark.parametrize("engine", LIBRARIES)
+def test_what_cannot_be_exported_is_refused_and_auto_leaves_it_to_torch(engine: str) -> None:
+    model = tiny_model(encoder_self_attention="conditional")
+    with pytest.raises(ExportError, match="encoder_self_attention='conditional' is not exported"):
+        with_engine(model, engine)
+    assert with_engine(model, "auto") is model
+
+
+@pytest.fixture(scope="module")
+def pytorch_model() -> Any:
+    """The shipped model."""
+    return AutoModelForSeq2SeqLM.from_pretrained(CHECKPOINT, dtype=torch.float32)
+
+
+@pytest.fixture(scope="module", params=[pytest.param("onnx", marks=pytest.mark.slow), "ctranslate2"])
+def engine(request: pytest.FixtureRequest) -> str:
+    """The name of an engine that is installed."""
+    for library in LIBRARIES[request.param]:
+        pytest.importorskip(library)
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def model(engine: str, pytorch_model: Any) -> Any:
+    """The shipped model, run by the engine."""
+    return with_engine(pytorch_model, engine)
+
+
+@pytest.mark.parametrize("strategy", ["sentence", "document", "prefix", "current"])
+@pytest.mark.parametrize("num_beams", [1, 4])
+def test_translations_are_those_of_pytorch(model: Any, pytorch_model: Any, strategy: str, num_beams: int) -> None:
+    tokenizer, _ = load_tokenizers(CHECKPOINT)
+    paragraphs = [
+        [f"{sentence.strip('. ')}." for sentence in line.split(". ")]
+        for line in SAMPLE.read_text(encoding="utf-8").splitlines()
+        if line
+    ][:6]
+    documents = [SourceDocument(paragraphs), SourceDocument([paragraphs[-1]])]
+    options: dict[str, Any] = {"window_sentences": 3, "generate_kwargs": {"num_beams": num_beams}}
+    expected, outputs = (
+        DocumentTranslator(one, tokenizer, strategy=strategy, **options).translate(documents)
+        for one in (pytorch_model, model)
+    )
+    assert [document.paragraphs for document in outputs] == [document.paragraphs for document in expected]
+
+
+def test_a_model_is_exported_once(model: Any, pytorch_model: Any, engine: str, monkeypatch: Any) -> None:
+    def fail(*args: Any) -> None:
+        raise AssertionError("exported again")
+
+    for export in ("export_model", "export_ctranslate2"):
+        monkeypatch.setattr(model_engines, export, fail)
+    assert with_engine(pytorch_model, engine).config is pytorch_model.config
+
+
+def test_the_pipeline_takes_an_engine(model: Any, engine: str) -> None:
+    text = "The committee met on Monday.\n\nIt will report in May."
+    expected, output = (
+        pipeline("translation", model=str(CHECKPOINT), dtype=torch.float32, engine=name)(text)
+        for name in ("torch", engine)
+    )
+    assert output == expected
+
+
+def test_int8_matrices_translate_almost_the_same(engine: str, pytorch_model: Any) -> None:
+    tokenizer, _ = load_tokenizers(CHECKPOINT)
+    sentences = SAMPLE.read_text(encoding="utf-8").splitlines()[0].split(". ")
+    words = [
+        DocumentTranslator(one, tokenizer, strategy="sentence", generate_kwargs={"num_beams": 1})
+        .translate([SourceDocument([sentences])])[0]
+        .paragraphs[0]
+        for one in (with_engine(pytorch_model, f"{engine}-int8"), pytorch_model)
+    ]
+    shared = [len({*one.split()} & {*other.split()}) / len({*other.split()}) for one, other in zip(*words, strict=True)]
+    assert sum(shared) / len(shared) > 0.7
+
+
+def test_an_export_that_differs_is_refused(model: Any, engine: str) -> None:
+    other: Any = AutoModelForSeq2SeqLM.from_pretrained(CHECKPOINT, dtype=torch.float32)
+    torch.nn.init.zeros_(other.model.decoder.layers[0].feed_forward.fc2.weight)
+    check: Any = check_equal if engine == "onnx" else check_equal_scores
+    with pytest.raises(ExportError, match="differ"):
+        check(other, model if engine == "onnx" else model.translator)
+
+
+class Forbids(LogitsProcessor):
+    """Forbids one token."""
+
+    def __init__(self, token_id: int) -> None:
+        self.token_id = token_id
+
+    def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:  # type: ignore[override]
+        """Scores [B, V] without the token."""
+        scores[:, self.token_id] = -torch.inf
+        return scores
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"min_new_tokens": 20},
+        {"max_new_tokens": 3},
+        {"length_penalty": 0.2, "num_beams": 3},
+        {"no_repeat_ngram_size": 2},
+        {"forced_bos_token_id": 9},
+        {"eos_token_id": [2, 12]},
+        {"logits_processor": [Forbids(12)]},
+        {"do_sample": True, "top_k": 1},
+        {"num_beams": 2, "num_return_sequences": 2},
+    ],
+)
+def test_options_of_generate_do_what_they_do_with_pytorch(
+    model: Any, pytorch_model: Any, options: dict[str, Any]
+) -> None:
+    tokenizer, _ = load_tokenizers(CHECKPOINT)
+    inputs = tokenizer(["The committee met on Monday.", "It will report in May, and then again in June."], padding=True)
+    tensors = {name: torch.tensor(inputs[name]) for name in ("input_ids", "attention_mask")}
+    options = {"max_new_tokens": 40, "num_beams": 1, **options}
+    expected, output = (one.generate(**tensors, **options) for one in (pytorch_model, model))
+    assert output.tolist() == expected.tolist()
+
+
+def test_tokens_that_are_given_stand_first(model: Any, pytorch_model: Any) -> None:
+    tokenizer, _ = load_tokenizers(CHECKPOINT)
+    inputs = tokenizer(["The committee met on Monday.", "It will report in May, and then again in June."], padding=True)
+    tensors = {name: torch.tensor(inputs[name]) for name in ("input_ids", "attention_mask")}
+    start, pad = pytorch_model.config.decoder_start_token_id, pytorch_model.config.pad_token_id
+    given = torch.tensor([[start, 100, 200, 300], [pad, pad, start, 400]])
+    options = {"decoder_input_ids": given, "decoder_attention_mask": (given != pad).long(), "max_new_tokens": 20}
+    for num_beams in (1, 3):
+        expected, output = (one.generate(**tensors, **options, num_beams=num_beams) for one in (pytorch_model, model))
+        assert output.tolist() == expected.tolist()
