@@ -31,7 +31,7 @@ MAY_IMPORT = {
     "evaluation": {"configuration", "text", "translation", "data"},
     "synthetic": {"data", "evaluation"},
     "inspection": {"configuration", "ops", "attention", "models", "text", "translation", "data", "evaluation"},
-    "publishing": {"configuration", "ops", "attention", "models", "data", "evaluation"},
+    "publishing": {"configuration", "ops", "attention", "models", "translation", "data", "evaluation"},
     "training": {
         *("configuration", "ops", "attention", "models", "text", "translation", "kernels", "data", "evaluation"),
         "publishing",

@@ -23,7 +23,7 @@ class Command(NamedTuple):
 
 
 COMMANDS: dict[str, Command | dict[str, Command]] = {
-    "translate": Command("translate", "translate a file: text, HTML, Markdown, subtitles, XLIFF, TMX and others"),
+    "translate": Command("translate", "translate files: text, HTML, Markdown, subtitles, XLIFF, TMX and others"),
     "train": Command("train", "train the model of a recipe, or continue its training"),
     "adapt": Command("adapt", "make an OPUS-MT, M2M100, NLLB or mBART-50 model a document-level one"),
     "evaluate": Command("evaluate", "translate a parallel corpus and score it: BLEU, chrF, TER, document BLEU"),
@@ -39,7 +39,7 @@ COMMANDS: dict[str, Command | dict[str, Command]] = {
     "plot": Command("plot_attention", "show what a model reads while it translates"),
     "selection": Command("measure_selection", "measure how often the deciding sentence is selected"),
     "push": Command("push", "upload a checkpoint with its code to the Hub"),
-    "export": Command("export", "export a model to ONNX"),
+    "export": Command("export", "export a model to ONNX or CTranslate2"),
     "compile": Command("compile_kernels", "compile attention for this machine's processor"),
     "card": Command("card", "write the model card of a checkpoint"),
 }
@@ -77,6 +77,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """The options of a command line, and in `command` the module of the command."""
     options, unknown = make_parser(arguments).parse_known_args(arguments)
+    options.arguments = list(arguments)
     parser = options.__dict__.pop("parser")
     if getattr(options.command, "TAKES_OVERRIDES", False):
         options.overrides = unknown

@@ -4,6 +4,7 @@
 
 hier-nmt translate --model checkpoints/hier-nmt-en-fr my.txt --output my.fr.txt
 hier-nmt translate --model checkpoints/hier-nmt-en-fr film.en.srt
+hier-nmt translate --model checkpoints/hier-nmt-en-fr books/*.epub --output translated --workers 8
 cat my.txt | hier-nmt translate --model checkpoints/hier-nmt-en-fr -
 
 Plain text, HTML, Markdown, Word, PowerPoint, OpenDocument, EPUB, gettext, messages in JSON and YAML, notebooks, SubRip,
@@ -20,6 +21,7 @@ import time
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -31,9 +33,11 @@ from ..data.formats.document_file import DocumentFile
 from ..data.formats.registry import FILE_CLASSES, format_of, read_document_file, write_document_file
 from ..data.formats.wrapped_text import WrappedTextFile
 from ..data.text_files import check_writable, escape_unknown_characters, locked, read_text, write_bytes
+from ..jobs.shared_translation import UnfinishedWork, Workers, helping_processes, is_opened
 from ..jobs.translate_files import (
     TranslatedSentence,
     check_device,
+    device_of,
     languages_of,
     load_config,
     load_pipeline,
@@ -47,14 +51,25 @@ from ..translation.document_translator import STRATEGIES
 from ..translation.translation_report import DecodingStatistics
 from .resources import SAMPLE_DOCUMENT, model_or_shipped
 
+ALONE = Workers()
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the options of the command."""
     parser.add_argument(
-        "file", nargs="?", type=Path, default=SAMPLE_DOCUMENT, help="- for standard input; default: the sample document"
+        "files",
+        nargs="*",
+        type=Path,
+        default=[SAMPLE_DOCUMENT],
+        metavar="file",
+        help="- for standard input; default: the sample document",
     )
     parser.add_argument("--model", help="checkpoint directory or name on the Hub; default in a clone: the shipped one")
-    parser.add_argument("--output", type=Path, help="default: printed if plain text, else named by the target language")
+    parser.add_argument(
+        "--output",
+        type=Path,
+        help="of several files: a folder; default: printed if plain text, else named by the target language",
+    )
     parser.add_argument(
         "--format",
         choices=[*FILE_CLASSES, *MARKUP_FORMATS],
@@ -85,6 +100,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="what runs the model on a processor: torch, ctranslate2 or ctranslate2-int8 (the extra `ctranslate2`), "
         "onnx or onnx-int8 (the extra `export`; made once and kept), or auto (default): the fastest that gives the "
         "same translations and starts at once",
+    )
+    parser.add_argument(
+        "--workers",
+        type=_positive,
+        default=1,
+        help="processes that share the work; `accelerate launch` starts them, too",
     )
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
 
@@ -139,11 +160,14 @@ def _task(options: argparse.Namespace) -> _Task:
     )
 
 
-def translate(options: argparse.Namespace) -> list[TranslatedSentence]:
-    """Translates the file, writes or prints it, and returns its sentences."""
+def translate(options: argparse.Namespace, workers: Workers = ALONE, waits: bool = True) -> list[TranslatedSentence]:
+    """Translates the file, writes or prints it, and returns its sentences; raises UnfinishedWork where others have
+    parts of it and this process does not wait for them."""
     task = _task(options)
+    if not workers.is_main:
+        return _translated(task, options, workers, waits)[1]
     with nullcontext() if task.output is None else locked(task.output):
-        content, sentences = _translated(task, options)
+        content, sentences = _translated(task, options, workers, waits)
         if task.output is not None:
             if isinstance(task.document, DocumentFile):
                 write_document_file(task.output, task.document, content)
@@ -160,21 +184,37 @@ def _partial(output: Path) -> Path:
     return output.with_name(f"{output.name}.partial.jsonl")
 
 
-def _translated(task: _Task, options: argparse.Namespace) -> tuple[bytes, list[TranslatedSentence]]:
+def _shared(output: Path) -> Path:
+    """The folder of finished parts of several processes."""
+    return output.with_name(f"{output.name}.partial")
+
+
+def _unfinished(task: _Task, workers: Workers) -> Path | None:
+    """Where the finished parts of a file are kept."""
+    if task.output is None:
+        return None
+    return _partial(task.output) if workers.count == 1 else _shared(task.output)
+
+
+def _translated(
+    task: _Task, options: argparse.Namespace, workers: Workers, waits: bool
+) -> tuple[bytes, list[TranslatedSentence]]:
     """The content of the translated file, and its sentences; reports on standard error what was skipped or kept."""
-    pipe = load_pipeline(options.model, options.device, options.engine)
+    pipe = _pipeline(options.model, options.device, options.engine)
     statistics = DecodingStatistics()
     how: dict[str, Any] = {
         "statistics": statistics,
         "source_language": task.languages[0],
         "target_language": task.languages[1],
         "context": task.context,
-        "output_file": None if task.output is None else _partial(task.output),
+        "output_file": _unfinished(task, workers),
         "target_tokenizer": pipe.target_tokenizer,
         "strategy": options.strategy,
         "batch_size": options.batch_size,
         "num_beams": options.beams,
         "progress": sys.stderr.isatty(),
+        "workers": workers,
+        "waits": waits,
     }
     if isinstance(task.document, Page):
         content, sentences, skipped = translate_page(pipe.model, pipe.tokenizer, task.document, **how)
@@ -188,6 +228,10 @@ def _translated(task: _Task, options: argparse.Namespace) -> tuple[bytes, list[T
     for line in statistics.protection():
         print(line, file=sys.stderr)
     return content, sentences
+
+
+# One model for all files.
+_pipeline = cache(load_pipeline)
 
 
 def _print(content: bytes, sentences: Sequence[TranslatedSentence], form: str | None) -> None:
@@ -205,12 +249,74 @@ INTERRUPTED = "interrupted; with --output the same command continues"
 
 
 def run(options: argparse.Namespace) -> None:
-    """Translates the file, and reports the time."""
+    """Translates the files, and reports the time."""
     logging.basicConfig(level=logging.WARNING, format="%(message)s")
     escape_unknown_characters()
-    if options.file == Path("-"):
-        options.file = STANDARD_INPUT
     options.model = model_or_shipped(options.model)
     start = time.perf_counter()
-    sentences = translate(options)
-    print(f"{len(sentences)} sentences in {time.perf_counter() - start:.0f} seconds", file=sys.stderr)
+    files = _options_of_files(options)
+    with helping_processes(options.workers, options.arguments) as workers:
+        if workers.count > 1:
+            options.device = device_of(options.device, workers)
+        num_sentences = _translate_all(files, workers)
+    if workers.is_main:
+        print(f"{num_sentences} sentences in {time.perf_counter() - start:.0f} seconds", file=sys.stderr)
+
+
+def _options_of_files(options: argparse.Namespace) -> list[argparse.Namespace]:
+    """The options of each file: `file`, and `output` as a file of its own where a folder is given."""
+    files = [STANDARD_INPUT if file == Path("-") else file for file in options.files]
+    if len(files) > 1 and STANDARD_INPUT in files:
+        raise ValueError("- (standard input) cannot be one of several files")
+    if len(files) == 1:
+        return [_with(options, file=files[0])]
+    folder = options.output
+    if folder is None:
+        return [_with(options, file=file) for file in files]
+    if folder.is_file():
+        raise ValueError(f"--output {folder}: several files need a folder, and this is a file")
+    folder.mkdir(parents=True, exist_ok=True)
+    outputs = [folder / file.name for file in files]
+    doubles = sorted({path.name for path in outputs if outputs.count(path) > 1})
+    if doubles:
+        raise ValueError(f"several files have the same name, and the translations one folder: {', '.join(doubles)}")
+    return [_with(options, file=file, output=output) for file, output in zip(files, outputs, strict=True)]
+
+
+def _with(options: argparse.Namespace, **changed: Any) -> argparse.Namespace:
+    return argparse.Namespace(**{**vars(options), **changed})
+
+
+def _translate_all(files: Sequence[argparse.Namespace], workers: Workers) -> int:
+    """Translates all files and returns the number of sentences; errors in any of them come before the first is."""
+    # A single file is read but once.
+    folders = [_checked(one, workers) for one in files] if len(files) > 1 or workers.count > 1 else []
+    if workers.count == 1:
+        return sum(len(translate(one)) for one in files)
+    if workers.is_main:
+        for folder in folders:
+            folder.mkdir(parents=True, exist_ok=True)
+    waiting, num_sentences = [], 0
+    for one, folder in zip(files, folders, strict=True):
+        if workers.is_main or is_opened(folder):
+            try:
+                num_sentences += len(translate(one, workers, waits=False))
+            except UnfinishedWork:
+                waiting.append(one)
+    if workers.is_main:
+        num_sentences += sum(len(translate(one, workers)) for one in waiting)
+        for folder in folders:
+            shutil.rmtree(folder)
+    return num_sentences
+
+
+def _checked(options: argparse.Namespace, workers: Workers) -> Path:
+    """Reads a file and says where its finished parts are kept."""
+    output = _task(options).output
+    if workers.count == 1:
+        return Path()
+    if output is None:
+        raise ValueError(f"several workers need --output for {options.file}, whose translation would be printed")
+    if _partial(output).exists():
+        raise ValueError(f"{_partial(output)} is of a run without workers: continue that one, or delete the file")
+    return _shared(output)

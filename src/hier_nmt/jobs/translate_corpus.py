@@ -5,7 +5,7 @@
 import hashlib
 import json
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -22,6 +22,7 @@ from ..translation.document_translator import DocumentTranslator
 from ..translation.translation_report import DecodingStatistics
 from ..translation.translation_state import SourceDocument, TranslatedDocument
 from .saved_outputs import SavedOutputs, saved_outputs_path
+from .shared_translation import GROUP_SENTENCES, PREFIX_GROUP_SENTENCES, Workers, group_file, groups_of, work_through
 
 logger = logging.getLogger(__name__)
 
@@ -52,6 +53,8 @@ def translate_documents(
     output_file: str | Path | None = None,
     progress: bool = True,
     statistics: DecodingStatistics | None = None,
+    workers: Workers | None = None,
+    waits: bool = True,
     **generate_kwargs: Any,
 ) -> list[Paragraphs]:
     """The translation of each document: paragraphs with one translated sentence per source sentence, in order.
@@ -77,33 +80,37 @@ def translate_documents(
             an interrupted run loses at most one batch.
         progress: shows a progress bar of sentences.
         statistics: the run's counts are added to it, including those of documents from an earlier run.
+        workers: this process and others that translate the same documents at the same time with the same arguments;
+            `output_file` is then a folder, which exists.
+        waits: wait for what the others are translating.
         generate_kwargs: options of `generate`, such as `num_beams`.
 
     Raises:
         ResumeError: `output_file` belongs to another model, other settings or other documents.
         BlockingIOError: another process is writing `output_file`.
+        UnfinishedWork: other workers are still translating, and `waits` is False.
     """
     check_positive(group_sentences=group_sentences)
-    num_total = sum(map(_num_sentences, documents)) if isinstance(documents, Sequence) else None
-    with tqdm(total=num_total, unit=" sentences", disable=not progress) as bar:
-        translator = DocumentTranslator(
-            model,
-            tokenizer,
-            target_tokenizer,
-            source_language=source_language,
-            target_language=target_language,
-            strategy=strategy,
-            window_sentences=window_sentences,
-            batch_size=batch_size,
-            max_batch_tokens=max_batch_tokens,
-            max_source_tokens=max_source_tokens,
-            max_target_tokens=max_target_tokens,
-            generate_kwargs=generate_kwargs,
-            on_progress=bar.update,
-        )
-        with _opened(output_file, translator) as file:
-            group_sentences = group_sentences or (16384 if translator.strategy == "prefix" else 1024)
-            finished = _translate_in_groups(translator, documents, group_sentences, file, bar)
+    options = {
+        "target_tokenizer": target_tokenizer,
+        "source_language": source_language,
+        "target_language": target_language,
+        "strategy": strategy,
+        "window_sentences": window_sentences,
+        "batch_size": batch_size,
+        "max_batch_tokens": max_batch_tokens,
+        "max_source_tokens": max_source_tokens,
+        "max_target_tokens": max_target_tokens,
+        "generate_kwargs": generate_kwargs,
+    }
+
+    def translator(bar: tqdm) -> DocumentTranslator:
+        return DocumentTranslator(model, tokenizer, **options, on_progress=bar.update)
+
+    if workers is not None and workers.count > 1:
+        finished = _translate_together(translator, list(documents), output_file, workers, waits, progress)
+    else:
+        finished = _translate_alone(translator, documents, output_file, group_sentences, progress)
     total = DecodingStatistics()
     for document in finished:
         total.add(document.statistics)
@@ -135,6 +142,51 @@ def read_translations(path: str | Path, documents: Sequence[ParallelDocument]) -
         if line["source"] != _text_hash(document.source_paragraphs):
             raise ResumeError(f"{path} holds the translation of another text as document {line['document']}")
     return [line["paragraphs"] for line in lines[1:]]
+
+
+def _translate_alone(
+    make_translator: Callable[[tqdm], DocumentTranslator],
+    documents: Iterable[Document],
+    output_file: str | Path | None,
+    group_sentences: int | None,
+    progress: bool,
+) -> list[TranslatedDocument]:
+    """The documents, translated by this process."""
+    num_total = sum(map(_num_sentences, documents)) if isinstance(documents, Sequence) else None
+    with tqdm(total=num_total, unit=" sentences", disable=not progress) as bar:
+        translator = make_translator(bar)
+        with _opened(output_file, translator) as file:
+            group_sentences = group_sentences or (16384 if translator.strategy == "prefix" else 1024)
+            return _translate_in_groups(translator, documents, group_sentences, file, bar)
+
+
+def _translate_together(
+    make_translator: Callable[[tqdm], DocumentTranslator],
+    documents: Sequence[Document],
+    folder: str | Path | None,
+    workers: Workers,
+    waits: bool,
+    progress: bool,
+) -> list[TranslatedDocument]:
+    """The documents, translated by several processes; the files of their groups are in the folder."""
+    if folder is None:
+        raise ValueError("several workers need output_file, the folder in which they share their work")
+    prefixes = make_translator(tqdm(disable=True)).strategy == "prefix"
+    sizes = list(map(_num_sentences, documents))
+    groups = groups_of(sizes, PREFIX_GROUP_SENTENCES if prefixes else GROUP_SENTENCES)
+    found: dict[int, list[TranslatedDocument]] = {}
+
+    def translate(index: int, path: Path) -> None:
+        group = [documents[place] for place in groups[index]]
+        found[index] = _translate_alone(make_translator, group, path, None, progress=False)
+
+    work_through(
+        [sum(sizes[place] for place in group) for group in groups], Path(folder), translate, workers, waits, progress
+    )
+    for index in set(range(len(groups))) - set(found):
+        # Reads what another process has translated.
+        translate(index, group_file(Path(folder), index))
+    return [document for index in range(len(groups)) for document in found[index]]
 
 
 def _translate_in_groups(
@@ -334,7 +386,10 @@ def _vocabulary_hash(tokenizer: PreTrainedTokenizerBase) -> str:
 
 
 def _model_hash(model: PreTrainedModel) -> str:
-    """A hash of 1,024 evenly spaced values of each tensor of the weights; any training step changes all of them."""
+    """A hash of 1,024 evenly spaced values of each tensor of the weights; any training step changes all of them. Of a
+    model run by another engine, that of what the engine runs."""
+    if isinstance(known := getattr(model, "weights_digest", None), str):
+        return known
     digest = hashlib.sha256(type(model).__name__.encode())
     for name, tensor in sorted(model.state_dict().items()):
         values = tensor.detach().flatten()

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Translates the text of a file in any supported format, in parts that an interrupted run does not repeat."""
 
+import os
 import re
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,6 +19,7 @@ from ..data.formats.document_file import DocumentFile, Unit
 from ..text.long_sentences import sentence_joiner
 from ..text.segmentation import Segment, replace_sentences, segment_text
 from ..translation.translation_state import SourceDocument
+from .shared_translation import Workers
 from .translate_corpus import translate_documents
 
 # Maximum sentences of a part: the unit of decoding, and of what is saved for a later run.
@@ -119,6 +121,15 @@ def check_device(device: str) -> None:
     except Exception as error:
         reason = str(error).strip().partition("\n")[0] or type(error).__name__
         raise ValueError(f"--device {device} cannot be used: {reason}") from None
+
+
+def device_of(device: str, workers: Workers) -> str:
+    """The device of one of several processes on a machine: each has its own GPU, and processors are divided."""
+    local_rank = int(os.environ.get("LOCAL_RANK", workers.rank))
+    if device == "cuda":
+        return f"cuda:{local_rank % torch.cuda.device_count()}"
+    torch.set_num_threads(max(1, torch.get_num_threads() // workers.count))
+    return device
 
 
 def load_pipeline(checkpoint: str | Path, device: str, engine: str = "torch") -> Any:

@@ -11,6 +11,7 @@ from tiny_models import tiny_model
 from transformers import AutoModelForSeq2SeqLM, LogitsProcessor, pipeline
 
 from hier_nmt.data.tokenization import load_tokenizers
+from hier_nmt.jobs.translate_corpus import ResumeError, translate_documents
 from hier_nmt.publishing import model_engines
 from hier_nmt.publishing.ctranslate2_export import check_equal_scores
 from hier_nmt.publishing.model_engines import with_engine
@@ -109,6 +110,18 @@ def test_int8_matrices_translate_almost_the_same(engine: str, pytorch_model: Any
     ]
     shared = [len({*one.split()} & {*other.split()}) / len({*other.split()}) for one, other in zip(*words, strict=True)]
     assert sum(shared) / len(shared) > 0.7
+
+
+def test_a_run_is_not_continued_with_another_model(model: Any, pytorch_model: Any, engine: str, tmp_path: Path) -> None:
+    tokenizer, _ = load_tokenizers(CHECKPOINT)
+    other: Any = AutoModelForSeq2SeqLM.from_pretrained(CHECKPOINT, dtype=torch.float32)
+    torch.nn.init.ones_(other.lm_head.weight[10:20])
+    options: dict[str, Any] = {"output_file": tmp_path / "translations.jsonl", "progress": False, "num_beams": 1}
+    documents = [[["It will report in May."]]]
+    first = translate_documents(model, tokenizer, documents, **options)
+    assert translate_documents(model, tokenizer, documents, **options) == first
+    with pytest.raises(ResumeError, match="model: then"):
+        translate_documents(with_engine(other, engine), tokenizer, documents, **options)
 
 
 def test_an_export_that_differs_is_refused(model: Any, engine: str) -> None:
