@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The recipe of the general model, run for its first steps on generated corpora that lie where the real ones do."""
+"""The recipes of the general models, run for their first steps on generated corpora that lie where the real ones do."""
 
 import gzip
 import json
@@ -10,11 +10,16 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+from transformers import AutoModelForSeq2SeqLM
+
+from hier_nmt.cli.main import main
 
 TRAINING = Path(__file__).parents[2] / "training"
-RECIPE = TRAINING / "recipes" / "en-fr" / "general-sentence.yaml"
+RECIPES = TRAINING / "recipes" / "en-fr"
+RECIPE = RECIPES / "general-sentence.yaml"
 NUM_STEPS = 200
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 pytestmark = pytest.mark.slow
@@ -42,29 +47,50 @@ def write_corpora(folder: Path) -> None:
         (folder / name).write_bytes(gzip.compress("\n".join(lines).encode()))
 
 
-def test_the_first_steps_of_the_general_recipe_lower_the_loss_of_every_corpus(tmp_path) -> None:
-    write_corpora(tmp_path / "corpora")
-    overrides = [
-        f"--output-dir={tmp_path / 'run'}",
-        f"--data.cache_dir={tmp_path / 'cache'}",
+def train(recipe: Path, folder: Path, output: Path, *overrides: str) -> list[dict[str, Any]]:
+    """Runs the first steps of a recipe and returns its evaluations."""
+    options = [
+        f"--output-dir={output}",
+        f"--data.cache_dir={folder / 'cache'}",
         f"--training.max_steps={NUM_STEPS}",
         "--training.lr_scheduler_kwargs={num_decay_steps: 20, decay_type: 1-sqrt}",
         "--training.warmup_steps=50",
         "--training.eval_steps=100",
         "--training.max_tokens_per_batch=256",
-        # From random weights.
-        "--training.init_from=null",
-        "--training.init_transfer=false",
-        "--tokenizer.vocab_size=600",
+        *overrides,
     ]
-    subprocess.run(
-        [sys.executable, TRAINING / "train.py", RECIPE, *overrides],
-        env={**os.environ, "HIER_NMT_CORPORA": str(tmp_path / "corpora")},
-        check=True,
-    )
-    summary = json.loads((tmp_path / "run" / "training_summary.json").read_text(encoding="utf-8"))
+    environment = {**os.environ, "HIER_NMT_CORPORA": str(folder / "corpora")}
+    subprocess.run([sys.executable, TRAINING / "train.py", recipe, *options], env=environment, check=True)
+    summary = json.loads((output / "training_summary.json").read_text(encoding="utf-8"))
     assert summary["steps"] == NUM_STEPS
-    history = json.loads((tmp_path / "run" / "trainer_state.json").read_text(encoding="utf-8"))["log_history"]
-    first, *_, last = [entry for entry in history if "eval_loss" in entry]
+    history = json.loads((output / "trainer_state.json").read_text(encoding="utf-8"))["log_history"]
+    return [entry for entry in history if "eval_loss" in entry]
+
+
+@pytest.fixture(scope="module")
+def sentence_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[dict[str, Any]]]:
+    """The folder of the corpora and of the sentence-level model in `run`, and its evaluations."""
+    folder = tmp_path_factory.mktemp("general")
+    write_corpora(folder / "corpora")
+    # From random weights.
+    overrides = ["--training.init_from=null", "--training.init_transfer=false", "--tokenizer.vocab_size=600"]
+    return folder, train(RECIPE, folder, folder / "run", *overrides)
+
+
+def test_the_first_steps_of_the_general_recipe_lower_the_loss_of_every_corpus(sentence_run) -> None:
+    first, *_, last = sentence_run[1]
     for name in ("europarl", "laws", "php", "libreoffice"):
         assert last[f"eval_loss_{name}"] < first[f"eval_loss_{name}"]
+
+
+@pytest.mark.parametrize("attention", ["document", "conditional", "hierarchical"])
+def test_the_first_steps_of_the_context_recipe_open_the_gates_and_lower_the_loss(sentence_run, attention: str) -> None:
+    folder, before = sentence_run
+    start, output = folder / f"start-{attention}", folder / f"run-{attention}"
+    assert main(["adapt", str(folder / "run"), str(start), "--attention", attention]) == 0
+    evaluations = train(RECIPES / "general-context.yaml", folder, output, f"--training.init_from={start}")
+    assert evaluations[-1]["eval_loss"] < before[-1]["eval_loss"]
+    model = AutoModelForSeq2SeqLM.from_pretrained(output)
+    gates = [weight for name, weight in model.named_parameters() if name.endswith(".gate")]
+    assert gates
+    assert all(gate.abs().max() > 0 for gate in gates)
