@@ -24,6 +24,7 @@ class Command(NamedTuple):
 
 COMMANDS: dict[str, Command | dict[str, Command]] = {
     "translate": Command("translate", "translate a file: text, HTML, Markdown, subtitles, XLIFF, TMX and others"),
+    "serve": Command("serve", "serve a model over HTTP, to clients of LibreTranslate and DeepL"),
     "train": Command("train", "train the model of a recipe, or continue its training"),
     "adapt": Command("adapt", "make an OPUS-MT, M2M100, NLLB or mBART-50 model a document-level one"),
     "evaluate": Command("evaluate", "translate a parallel corpus and score it: BLEU, chrF, TER, document BLEU"),
