@@ -16,7 +16,9 @@ from .texts import TextForm
 
 # What stands for no limit in DeepL's answers.
 _NO_LIMIT = 1_000_000_000_000
-_SPLIT = {"0": "nowhere", "false": "nowhere", "1": "lines", "true": "lines", "nonewlines": "punctuation"}
+# Whether a line break ends a sentence. Punctuation always does: of several sentences in one, a model that learned from
+# single sentences leaves out all but the first.
+_KEEPS_LINES = {"0": False, "false": False, "1": True, "true": True, "nonewlines": False}
 _BOOLEANS = ("0", "1", "true", "false")
 _UNSUPPORTED = ("style_id", "translation_memory_id", "custom_instructions", "glossary_ids")
 
@@ -67,7 +69,8 @@ class DeepLTexts:
 
     async def languages(self, request: Request) -> Response:
         """The languages of texts, or with `type=target` of translations."""
-        fields = query_of(request) if request.method == "GET" else await fields_of(request)
+        # DeepL's own client sends a body with GET.
+        fields = query_of(request) if request.query_params else await fields_of(request)
         self._service.access.client(request, fields.text("auth_key", ""))
         source, target = self._service.pair
         if fields.choice("type", ["source", "target"], "source") == "target":
@@ -113,5 +116,5 @@ def _form(fields: Fields) -> TextForm:
     splitting, ignored = fields.names("splitting_tags"), fields.names("ignore_tags")
     if tags != "xml" and (splitting or ignored):
         raise RequestError(400, "splitting_tags and ignore_tags need tag_handling=xml")
-    split = _SPLIT[fields.choice("split_sentences", list(_SPLIT), "1")]
-    return TextForm(tags or "plain", split, splitting, ignored)  # type: ignore[arg-type]
+    keeps_lines = _KEEPS_LINES[fields.choice("split_sentences", list(_KEEPS_LINES), "1")]
+    return TextForm(tags or "plain", keeps_lines, splitting, ignored)  # type: ignore[arg-type]

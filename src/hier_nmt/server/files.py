@@ -15,10 +15,10 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import UploadFile
 
 from ..data.corpus_files import CorpusError
-from ..data.formats.document_file import DocumentFile
 from ..jobs.translate_corpus import Paragraphs
 from ..jobs.translate_files import FileTranslation, output_path
-from ..jobs.translate_pages import Page, PageTranslation, read_file
+from ..jobs.translate_pages import Page, PageTranslation, markup_format_of, read_file
+from ..translation.translation_state import SourceDocument
 from .access import Client
 from .failures import RequestError
 from .scheduler import Glossary, Work
@@ -203,14 +203,17 @@ def safe_name(name: str) -> str:
     return f"{stem[:_MAX_NAME]}{dot}{ending[:_MAX_NAME]}" or "file.txt"
 
 
-def _prepared(path: Path, service: Service) -> tuple[list, Callable[[list[Paragraphs]], bytes]]:
+def _prepared(path: Path, service: Service) -> tuple[list[SourceDocument], Callable[[list[Paragraphs]], bytes]]:
     """The parts of a file, and the function that makes the translated file of their translations."""
     source, target = service.pair
-    document: DocumentFile | Page = read_file(path, source, target)
+    if markup_format_of(path) == "html":
+        check_markup(path.read_bytes().decode("latin-1"))
+    document = read_file(path, source, target)
     if isinstance(document, Page):
-        check_markup(document.text)
         page = PageTranslation(document, source, target, service.part_sentences)
-        return page.parts, lambda translated: page.finish(translated)[0]
+        bounded = service.bounded(page.parts)
+        return bounded.parts, lambda translated: page.finish(bounded.join(translated))[0]
     file = document
     work = FileTranslation(file, source, target, service.part_sentences)
-    return work.parts, lambda translated: file.translated(work.finish(translated).translations)
+    bounded = service.bounded(work.parts)
+    return bounded.parts, lambda translated: file.translated(work.finish(bounded.join(translated)).translations)

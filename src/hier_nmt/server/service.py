@@ -4,7 +4,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Sequence
 from typing import NamedTuple, TypeVar
 
 from starlette.concurrency import run_in_threadpool
@@ -12,8 +12,11 @@ from starlette.requests import Request
 
 from ..jobs.translate_corpus import Paragraphs
 from ..jobs.translate_pages import LayoutTranslation
+from ..text.long_sentences import sentence_joiner
 from ..text.segmentation import segment_text, sentences_by_paragraph
+from ..translation.translation_state import SourceDocument
 from .access import Access, Client
+from .bounded_parts import BoundedParts
 from .failures import ClientGone, RequestError
 from .limits import ClientRequests, Limits
 from .scheduler import Glossary, Scheduler, Translate, Work
@@ -100,22 +103,28 @@ class Service:
         """
         num_characters = self.limits.check_texts([*texts, context])
 
-        def prepare() -> list[LayoutTranslation]:
+        def prepare() -> tuple[list[LayoutTranslation], BoundedParts]:
             before = sentences_by_paragraph(segment_text(context, self.pair.source))
-            return [text_translation(text, form, self.pair, self.part_sentences, before) for text in texts]
+            prepared = [text_translation(text, form, self.pair, self.part_sentences, before) for text in texts]
+            return prepared, self.bounded([part for one in prepared for part in one.parts])
+
+        def finish() -> list[str]:
+            parts = iter(bounded.join(translated))
+            return [one.text([next(parts) for _ in one.parts]) for one in prepared]
 
         with self.requests.counted(client.id):
-            prepared = await run_in_threadpool(prepare)
-            work = self.scheduler.submit(Work([part for one in prepared for part in one.parts], glossary))
+            prepared, bounded = await run_in_threadpool(prepare)
+            work = self.scheduler.submit(Work(bounded.parts, glossary))
             try:
-                translated = iter(await while_connected(request, finished(work, self.limits.seconds)))
+                translated = await while_connected(request, finished(work, self.limits.seconds))
             finally:
                 work.future.cancel()
-        self.num_characters[client.id] += num_characters - len(context)
-        parts_of_each = [[next(translated) for _ in one.parts] for one in prepared]
-        return await run_in_threadpool(
-            lambda: [one.text(parts) for one, parts in zip(prepared, parts_of_each, strict=True)]
-        )
+            self.num_characters[client.id] += num_characters - len(context)
+            return await run_in_threadpool(finish)
+
+    def bounded(self, parts: Sequence[SourceDocument]) -> BoundedParts:
+        """The parts without endless sentences."""
+        return BoundedParts(parts, self.part_sentences, sentence_joiner(self.pair.target))
 
 
 async def finished(work: Work, seconds: float) -> list[Paragraphs]:

@@ -11,7 +11,6 @@ from ..jobs.translate_pages import LayoutTranslation
 from ..text.document_layout import TextRun, run_layout
 from ..text.html_text import html_runs
 from ..text.long_sentences import sentence_joiner
-from ..text.segmentation import Segment, segment_text
 from ..text.xml_text import xml_runs
 from .failures import RequestError
 
@@ -26,13 +25,13 @@ class TextForm:
 
     Attributes:
         format: of its markup.
-        split: where sentences end: at punctuation and line breaks, at punctuation alone, or nowhere.
+        keeps_lines: whether a line break ends a sentence.
         splitting_tags: XML elements that start and end paragraphs.
         ignored_tags: XML elements whose content is kept as it is.
     """
 
     format: Literal["plain", "html", "xml"] = "plain"
-    split: Literal["lines", "punctuation", "nowhere"] = "lines"
+    keeps_lines: bool = True
     splitting_tags: frozenset[str] = frozenset()
     ignored_tags: frozenset[str] = frozenset()
 
@@ -49,9 +48,7 @@ def text_translation(
     Raises:
         RequestError: the markup is broken beyond reading.
     """
-    segment = _one_sentence if form.split == "nowhere" else segment_text
-    joiner = sentence_joiner(languages[1])
-    layout = run_layout(text, _runs(text, form), languages[0], joiner, segment)
+    layout = run_layout(text, _runs(text, form), languages[0], sentence_joiner(languages[1]))
     return LayoutTranslation(layout, limit, context)
 
 
@@ -68,15 +65,5 @@ def _runs(text: str, form: TextForm) -> list[TextRun]:
         return html_runs(text)
     if form.format == "xml":
         return xml_runs(text, form.splitting_tags, form.ignored_tags)
-    read = text if form.split == "lines" else _NEWLINE.sub(" ", text)
+    read = text if form.keeps_lines else _NEWLINE.sub(" ", text)
     return [TextRun(read, range(len(text)), range(1, len(text) + 1))]
-
-
-def _one_sentence(text: str, language: str) -> list[Segment]:
-    """The segments of a text that is one sentence."""
-    inside = text.strip()
-    if not inside:
-        return [Segment(text, False, 0)] if text else []
-    before, _, after = text.partition(inside)
-    segments = [Segment(before, False, 0), Segment(inside, True, 0), Segment(after, False, 0)]
-    return [one for one in segments if one.text]

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from .inline_markup import Mark, insert_marks
 from .protected_spans import OBJECT
-from .segmentation import Segment, segment_text
+from .segmentation import segment_text
 
 
 class PlacedSentence(NamedTuple):
@@ -114,24 +114,15 @@ def text_layout(text: str, language: str, joiner: str) -> DocumentLayout:
     return run_layout(text, [run], language, joiner)
 
 
-def run_layout(
-    source: str,
-    runs: Iterable[TextRun],
-    language: str,
-    joiner: str,
-    segment: Callable[[str, str], list[Segment]] = segment_text,
-) -> DocumentLayout:
-    """The layout of a document with markup: each run starts a paragraph; text outside of all runs stays as it is.
-
-    `segment` splits the text of a run, in a language, into sentences and the white space between them.
-    """
+def run_layout(source: str, runs: Iterable[TextRun], language: str, joiner: str) -> DocumentLayout:
+    """The layout of a document with markup: each run starts a paragraph; text outside of all runs stays as it is."""
     slots: list[SentenceSlot] = []
     for run in runs:
         first = slots[-1].paragraph + 1 if slots else 0
         position = 0
-        for one in segment(run.text, language):
-            stop = position + len(one.text)
-            if one.is_sentence:
+        for segment in segment_text(run.text, language):
+            stop = position + len(segment.text)
+            if segment.is_sentence:
                 inside = tuple(
                     mark._replace(position=mark.position - position)
                     for mark in run.marks
@@ -140,10 +131,10 @@ def run_layout(
                 place = run.starts[position], run.stops[stop - 1]
                 objects = tuple(
                     source[run.starts[at] : run.stops[at]]
-                    for at, character in enumerate(one.text, start=position)
+                    for at, character in enumerate(segment.text, start=position)
                     if character == OBJECT
                 )
-                slots.append(SentenceSlot(*place, one.text, first + one.paragraph, inside, run.escape, objects))
+                slots.append(SentenceSlot(*place, segment.text, first + segment.paragraph, inside, run.escape, objects))
             position = stop
     return DocumentLayout(source, slots, joiner)
 
