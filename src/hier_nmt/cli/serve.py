@@ -78,7 +78,7 @@ def make_server(options: argparse.Namespace) -> Any:
         ValueError, OSError: an option is wrong.
     """
     try:
-        import multipart  # noqa: F401
+        import python_multipart  # noqa: F401
         import starlette  # noqa: F401
         import uvicorn
     except ImportError as error:

@@ -5,7 +5,7 @@ import time
 import pytest
 
 pytest.importorskip("starlette")
-pytest.importorskip("multipart")
+pytest.importorskip("python_multipart")
 pytest.importorskip("uvicorn")
 
 from starlette.testclient import TestClient
@@ -148,7 +148,13 @@ def test_the_reason_of_a_failed_document_is_told() -> None:
 
 
 def test_a_glossary_is_created_read_and_deleted(client) -> None:
-    fields = {"name": "mine", "source_lang": "EN", "target_lang": "FR", "entries": "a\tB\nc\tD", "entries_format": "tsv"}
+    fields = {
+        "name": "mine",
+        "source_lang": "EN",
+        "target_lang": "FR",
+        "entries": "a\tB\nc\tD",
+        "entries_format": "tsv",
+    }
     glossary = json_of(client.post("/v2/glossaries", json=fields), 201)
     assert {**glossary, "glossary_id": "", "creation_time": ""} == {
         "glossary_id": "", "name": "mine", "ready": True, "source_lang": "en", "target_lang": "fr",

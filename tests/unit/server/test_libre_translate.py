@@ -3,7 +3,7 @@
 import pytest
 
 pytest.importorskip("starlette")
-pytest.importorskip("multipart")
+pytest.importorskip("python_multipart")
 pytest.importorskip("uvicorn")
 
 from starlette.testclient import TestClient
@@ -51,7 +51,9 @@ def test_html_keeps_its_tags(client) -> None:
 
 @pytest.mark.parametrize("number", [3, "3"])
 def test_alternatives_are_none(client, number) -> None:
-    answer = json_of(client.post("/translate", json={"q": "a!", "target": "fr", "source": "en", "alternatives": number}))
+    answer = json_of(
+        client.post("/translate", json={"q": "a!", "target": "fr", "source": "en", "alternatives": number})
+    )
     assert answer == {"translatedText": "A !", "alternatives": []}
 
 
@@ -118,7 +120,9 @@ def test_pages_are_files_too(client) -> None:
         ("a.html", b"<a " * 2000, "more than 1000 tags have no end"),
     ],
 )
-def test_a_broken_file_is_named_without_its_place_on_the_server(client, name: str, content: bytes, message: str) -> None:
+def test_a_broken_file_is_named_without_its_place_on_the_server(
+    client, name: str, content: bytes, message: str
+) -> None:
     answer = client.post("/translate_file", data={"target": "fr"}, files={"file": (name, content)})
     assert json_of(answer, 400)["error"].startswith(message)
     assert "hier-nmt-serve" not in answer.text

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 pytest.importorskip("starlette")
-pytest.importorskip("multipart")
+pytest.importorskip("python_multipart")
 pytest.importorskip("uvicorn")
 
 from starlette.testclient import TestClient
