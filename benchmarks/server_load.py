@@ -11,6 +11,7 @@ is missing, is an error or lacks a line.
 import argparse
 import http.client
 import json
+import resource
 import socket
 import subprocess
 import sys
@@ -158,8 +159,13 @@ def main() -> int:
         short, long, seconds = run_load(port, lines, options)
     num_lines = SHORT * len(short.seconds) + options.document_lines * len(long.seconds)
     print(short.line(f"{options.clients} clients, texts of {SHORT} lines", options.clients * options.requests))
-    print(long.line(f"documents of {options.document_lines} lines", options.documents))
-    print(f"{num_lines} lines in {seconds:.1f} s, {num_lines / seconds:.1f} a second")
+    if options.documents:
+        print(long.line(f"documents of {options.document_lines} lines", options.documents))
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    print(
+        f"{num_lines} lines in {seconds:.1f} s, {num_lines / seconds:.1f} a second; "
+        f"{usage.ru_utime + usage.ru_stime:.1f} CPU seconds of the server with its start"
+    )
     for failure in short.failures + long.failures:
         print(f"failed: {failure}")
     lost = options.clients * options.requests + options.documents - len(short.seconds) - len(long.seconds)

@@ -23,6 +23,8 @@ from ..translation.document_translator import STRATEGIES
 from .resources import model_or_shipped
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
+# For the requests that are being answered when it is stopped.
+_SHUTDOWN_SECONDS = 10
 INTERRUPTED = "stopped"
 
 
@@ -129,7 +131,7 @@ def make_server(options: argparse.Namespace) -> Any:
     )
     # Its access log would have whole addresses, in which there may be text; the application has its own.
     config = uvicorn.Config(
-        app, options.host, options.port, access_log=False, log_config=None, timeout_graceful_shutdown=30
+        app, options.host, options.port, access_log=False, log_config=None, timeout_graceful_shutdown=_SHUTDOWN_SECONDS
     )
     return uvicorn.Server(config)
 

@@ -15,7 +15,7 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from .failures import ClientGone, RequestError, place_of
+from .failures import ClientGone, Closing, RequestError, place_of
 
 logger = logging.getLogger(__name__)
 
@@ -128,6 +128,10 @@ class Guard:
             await self._answer(scope, receive, send_noting)
         except (ClientGone, ClientDisconnect):
             status = 499
+        except asyncio.CancelledError:
+            # The server ends, and has waited long enough.
+            if not status:
+                await error_response(Closing())(scope, receive, send_noting)
         except Exception as error:
             # Starlette has answered it with 500, and raises it for the server to log.
             logger.error("internal error: %s at %s", type(error).__name__, place_of(error))

@@ -162,6 +162,17 @@ def test_the_work_of_a_client_that_has_gone_leaves_the_queue(gate) -> None:
     assert gate.num_parts <= 33
 
 
+def test_a_request_that_outlasts_the_server_is_503(gate) -> None:
+    async def ask_and_cancel() -> list[dict]:
+        asking = asyncio.ensure_future(ask(application(word_service(translate=gate)), [body_of("a!")]))
+        while not gate.has_begun.is_set():
+            await asyncio.sleep(0.01)
+        asking.cancel()
+        return await asking
+
+    assert asyncio.run(ask_and_cancel())[0]["status"] == 503
+
+
 def test_a_body_that_does_not_come_is_408() -> None:
     app = application(word_service(body_seconds=0.05))
     sent = asyncio.run(ask(app, [{"type": "http.request", "body": b"{", "more_body": True}]))
