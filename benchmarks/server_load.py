@@ -11,6 +11,7 @@ is missing, is an error or lacks a line.
 import argparse
 import http.client
 import json
+import math
 import resource
 import socket
 import subprocess
@@ -54,7 +55,7 @@ class Tally:
 def percentile(values: Sequence[float], share: float) -> float:
     """The smallest value that is at least as large as this share of the values."""
     ordered = sorted(values)
-    return ordered[max(0, -int(-share * len(ordered) // 1) - 1)]
+    return ordered[max(0, math.ceil(share * len(ordered)) - 1)]
 
 
 def ask(port: int, lines: Sequence[str], tally: Tally) -> None:

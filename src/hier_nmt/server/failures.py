@@ -38,7 +38,7 @@ class ClientGone(Exception):
     """The client closed the connection; nobody reads an answer."""
 
 
-def place_of(error: BaseException) -> str:
+def raised_at(error: BaseException) -> str:
     """Where an exception was raised, as "file:line"; its message may quote a user's text and is not for logs."""
     frames = traceback.extract_tb(error.__traceback__)
     return f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else "an unknown place"

@@ -15,7 +15,7 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from .failures import ClientGone, Closing, RequestError, place_of
+from .failures import ClientGone, Closing, RequestError, raised_at
 
 logger = logging.getLogger(__name__)
 
@@ -134,11 +134,11 @@ class Guard:
                 await error_response(Closing())(scope, receive, send_noting)
         except Exception as error:
             # Starlette has answered it with 500, and raises it for the server to log.
-            logger.error("internal error: %s at %s", type(error).__name__, place_of(error))
+            logger.error("internal error: %s at %s", type(error).__name__, raised_at(error))
         finally:
             self._num_requests -= 1
             milliseconds = 1000 * (time.perf_counter() - start)
-            route = getattr(scope.get("route"), "path", None) or "(no such path)"
+            route = getattr(scope.get("route"), "path", None) or "-"
             logger.info("%s %s %s %.0f ms", scope["method"], route, status or 499, milliseconds)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:

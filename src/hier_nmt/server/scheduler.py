@@ -12,7 +12,7 @@ from contextlib import suppress
 
 from ..jobs.translate_corpus import Paragraphs
 from ..translation.translation_state import SourceDocument
-from .failures import Closing, QueueFull, place_of
+from .failures import Closing, QueueFull, raised_at
 
 logger = logging.getLogger(__name__)
 
@@ -194,7 +194,7 @@ class Scheduler:
                     self._translate_batch([one])
                 return
             # The message may quote the text.
-            logger.error("a batch failed: %s at %s", type(error).__name__, place_of(error))
+            logger.error("a batch failed: %s at %s", type(error).__name__, raised_at(error))
             batch[0][0].fail(error)
             return
         for (work, index, _), translation in zip(wanted, translations, strict=True):
