@@ -24,14 +24,15 @@ class PipelineBatches:
 
     Attributes:
         part_sentences: the most sentences that a part should have; None for a model of whole documents.
-        accepts_glossary: whether the pipeline's call takes a `glossary`.
+        accepts_glossary: whether the pipeline takes a `glossary`, in its call or for preparing a document.
     """
 
     def __init__(self, pipe: Any, **options: Any) -> None:
         self._pipe, self._options = pipe, options
         config = pipe.model.config
         self.part_sentences = None if part_limit(pipe.model) is None else PART_SENTENCES
-        self.accepts_glossary = "glossary" in inspect.signature(type(pipe).__call__).parameters
+        takers = (type(pipe).__call__, type(pipe).preprocess)
+        self.accepts_glossary = any("glossary" in inspect.signature(taker).parameters for taker in takers)
         self._reads_context = options.get("strategy") != "sentence" and getattr(config, "window_sentences", 1) != 1
 
     def __call__(self, parts: Sequence[SourceDocument], glossary: Glossary) -> list[Paragraphs]:
