@@ -120,7 +120,8 @@ def parse_entries(text: str, format: str) -> dict[str, str]:
         cells = [cell.strip() for cell in row]
         if not any(cells):
             continue
-        if len(cells) < 2 or not cells[0] or not cells[1] or (format == "tsv" and len(cells) > 2):
+        is_pair = len(cells) == 2 or (format == "csv" and len(cells) > 2)
+        if not is_pair or not all(any(map(str.isalnum, cell)) for cell in cells[:2]):
             raise RequestError(400, f"entries: row {number} is not a term and its translation")
         if entries.setdefault(cells[0], cells[1]) != cells[1]:
             raise RequestError(400, f"entries: row {number} has a term with two translations: {cells[0]:.80}")

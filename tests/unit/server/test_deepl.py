@@ -206,7 +206,7 @@ def test_glossaries_outlive_a_server_with_a_folder(tmp_path) -> None:
         GlossaryStore(tmp_path)
 
 
-@pytest.mark.parametrize("entries", ["", "a", "a\t", "a\tb\tc", "a\tb\na\tc"])
+@pytest.mark.parametrize("entries", ["", "a", "a\t", "a\tb\tc", "a\tb\na\tc", "->\ta"])
 def test_entries_that_are_none_are_refused(client, entries: str) -> None:
     fields = {"name": "mine", "source_lang": "EN", "target_lang": "FR", "entries": entries, "entries_format": "tsv"}
     assert json_of(client.post("/v2/glossaries", json=fields), 400)["message"].startswith("entries: ")
