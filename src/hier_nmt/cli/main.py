@@ -24,6 +24,7 @@ class Command(NamedTuple):
 
 COMMANDS: dict[str, Command | dict[str, Command]] = {
     "translate": Command("translate", "translate files: text, HTML, Markdown, subtitles, XLIFF, TMX and others"),
+    "serve": Command("serve", "serve a model over HTTP, to clients of LibreTranslate and DeepL"),
     "train": Command("train", "train the model of a recipe, or continue its training"),
     "adapt": Command("adapt", "make an OPUS-MT, M2M100, NLLB or mBART-50 model a document-level one"),
     "evaluate": Command("evaluate", "translate a parallel corpus and score it: BLEU, chrF, TER, document BLEU"),
@@ -75,7 +76,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
-    """The options of a command line, and in `command` the module of the command."""
+    """The options of a command line, in `command` the module of the command, and in `arguments` the line itself."""
     options, unknown = make_parser(arguments).parse_known_args(arguments)
     options.arguments = list(arguments)
     parser = options.__dict__.pop("parser")

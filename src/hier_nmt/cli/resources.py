@@ -37,5 +37,5 @@ def find_recipe(name: str) -> Path:
 
 def settings_of(options: argparse.Namespace) -> dict[str, Any]:
     """The options of a command as JSON."""
-    options_alone = {name: value for name, value in vars(options).items() if name != "command"}
+    options_alone = {name: value for name, value in vars(options).items() if name not in ("command", "arguments")}
     return {name: str(value) if isinstance(value, Path) else value for name, value in options_alone.items()}

@@ -30,7 +30,7 @@ import torch
 from ..configuration.configuration_choices import ENGINES
 from ..data.corpus_files import STANDARD_INPUT, is_pipe
 from ..data.formats.document_file import DocumentFile
-from ..data.formats.registry import FILE_CLASSES, format_of, read_document_file, write_document_file
+from ..data.formats.registry import FILE_CLASSES, format_of, write_document_file
 from ..data.formats.wrapped_text import WrappedTextFile
 from ..data.text_files import check_writable, escape_unknown_characters, locked, read_text, write_bytes
 from ..jobs.shared_translation import UnfinishedWork, Workers, helping_processes, is_opened
@@ -45,7 +45,7 @@ from ..jobs.translate_files import (
     printed_lines,
     translate_file,
 )
-from ..jobs.translate_pages import MARKUP_FORMATS, Page, markup_format_of, read_page, translate_page
+from ..jobs.translate_pages import MARKUP_FORMATS, Page, markup_format_of, read_file, translate_page
 from ..text.segmentation import segment_text, sentences_by_paragraph
 from ..translation.document_translator import STRATEGIES
 from ..translation.translation_report import DecodingStatistics
@@ -145,12 +145,10 @@ def _task(options: argparse.Namespace) -> _Task:
         default_form = "translation"
     context = "" if options.context is None else read_text(options.context)
     document: DocumentFile | Page
-    if kind in MARKUP_FORMATS:
-        document = read_page(options.file, kind, *languages)
-    elif options.join_lines:
+    if options.join_lines:
         document = WrappedTextFile.read(options.file, *languages)
     else:
-        document = read_document_file(options.file, *languages, kind)
+        document = read_file(options.file, *languages, kind)
     return _Task(
         document,
         languages,

@@ -20,7 +20,7 @@ from ..text.long_sentences import sentence_joiner
 from ..text.segmentation import Segment, replace_sentences, segment_text
 from ..translation.translation_state import SourceDocument
 from .shared_translation import Workers
-from .translate_corpus import translate_documents
+from .translate_corpus import Paragraphs, translate_documents
 
 # Maximum sentences of a part: the unit of decoding, and of what is saved for a later run.
 PART_SENTENCES = 200
@@ -199,35 +199,68 @@ def translate_file(
     Raises:
         ResumeError: `output_file` belongs to another model, other settings or another text.
     """
-    documents = _split_units(file, source_language)
-    limit = part_limit(model)
-    todo = [
-        [unit for unit in units if unit.has_letters and (retranslate or not unit.unit.is_translated)]
-        for units in documents
-    ]
-    parts = [
-        part
-        for units, wanted in zip(documents, todo, strict=True)
-        for part in document_parts(_pieces(units, wanted), context, limit)
-    ]
+    work = FileTranslation(file, source_language, target_language, part_limit(model), context, retranslate)
     translated = translate_documents(
         model,
         tokenizer,
-        parts,
+        work.parts,
         output_file=output_file,
         source_language=source_language,
         target_language=target_language,
         **options,
     )
-    sentences = iter([_LINE_BREAK.sub(" ", text) for part in translated for paragraph in part for text in paragraph])
-    joiner = sentence_joiner(target_language)
-    pairs: list[TranslatedSentence] = []
-    translations = []
-    for units, wanted in zip(documents, todo, strict=True):
-        chosen = set(map(id, wanted))
-        translations.append([_translation(one, id(one) in chosen, sentences, joiner, pairs) for one in units])
-    num_kept = 0 if retranslate else sum(one.unit.is_translated for units in documents for one in units)
-    return TranslatedFile(translations, pairs, num_kept)
+    return work.finish(translated)
+
+
+class FileTranslation:
+    """The sentences of a file that are to be translated, in parts, and the file's translations made of theirs.
+
+    Args:
+        file: the file. Units with a translation keep it, and units without a letter are copied.
+        source_language, target_language: ISO 639 codes.
+        limit: the maximum number of sentences of a part; None: documents are not divided.
+        context: paragraphs of sentences before each document, read but not translated.
+        retranslate: whether to translate units again that have a translation.
+
+    Attributes:
+        parts: to translate, by whatever means.
+    """
+
+    def __init__(
+        self,
+        file: DocumentFile,
+        source_language: str,
+        target_language: str | None,
+        limit: int | None,
+        context: Sequence[Sequence[str]] = (),
+        retranslate: bool = False,
+    ) -> None:
+        self._documents = _split_units(file, source_language)
+        self._joiner, self._retranslate = sentence_joiner(target_language), retranslate
+        self._wanted = [
+            [unit for unit in units if unit.has_letters and (retranslate or not unit.unit.is_translated)]
+            for units in self._documents
+        ]
+        self.parts = [
+            part
+            for units, wanted in zip(self._documents, self._wanted, strict=True)
+            for part in document_parts(_pieces(units, wanted), context, limit)
+        ]
+
+    def finish(self, translated: Iterable[Paragraphs]) -> TranslatedFile:
+        """The file's translations, given the paragraphs of translated sentences of each part."""
+        sentences = iter(
+            [_LINE_BREAK.sub(" ", text) for part in translated for paragraph in part for text in paragraph]
+        )
+        pairs: list[TranslatedSentence] = []
+        translations = []
+        for units, wanted in zip(self._documents, self._wanted, strict=True):
+            chosen = set(map(id, wanted))
+            translations.append([_translation(one, id(one) in chosen, sentences, self._joiner, pairs) for one in units])
+        if self._retranslate:
+            return TranslatedFile(translations, pairs)
+        num_kept = sum(one.unit.is_translated for units in self._documents for one in units)
+        return TranslatedFile(translations, pairs, num_kept)
 
 
 def _split_units(file: DocumentFile, language: str) -> list[list[_SplitUnit]]:

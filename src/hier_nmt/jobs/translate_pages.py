@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Translates HTML and Markdown pages, in parts that an interrupted run does not repeat."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,12 +10,16 @@ from typing import Any
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from ..data.corpus_files import read_bytes
+from ..data.formats import registry
+from ..data.formats.document_file import DocumentFile
 from ..data.formats.page_declarations import decode_page, with_declarations
+from ..data.formats.registry import format_of, read_document_file
 from ..data.text_files import byte_order_mark
+from ..text.document_layout import DocumentLayout
 from ..text.long_sentences import sentence_joiner
 from ..translation.pipeline_inputs import TEXT_FORMATS, document_layout
 from .skipped_text import count_skipped
-from .translate_corpus import translate_documents
+from .translate_corpus import Paragraphs, translate_documents
 from .translate_files import TranslatedSentence, document_parts, part_limit
 
 # Text formats of the pipeline, and the file endings that select them.
@@ -56,6 +60,31 @@ def read_page(path: str | Path, text_format: str, source_language: str, target_l
     return Page(text, text_format, byte_order_mark(content))
 
 
+def read_file(
+    path: str | Path, source_language: str, target_language: str, format: str | None = None
+) -> DocumentFile | Page:
+    """The documents or the page in a file to translate.
+
+    Args:
+        path: the file.
+        source_language, target_language: ISO 639 codes.
+        format: one of `FILE_CLASSES` or `MARKUP_FORMATS`; default: by the file's name and first bytes.
+
+    Raises:
+        CorpusError: the file is malformed; the message says how and where.
+        OSError: it cannot be read.
+    """
+    format = format or markup_format_of(path) or format_of(path)
+    if format in MARKUP_FORMATS:
+        return read_page(path, format, source_language, target_language)
+    return read_document_file(path, source_language, target_language, format)
+
+
+def file_endings() -> list[str]:
+    """The endings of files that are translated; with any other ending, a file of plain text."""
+    return sorted({".txt", *_MARKUP_ENDINGS, *registry.file_endings()})
+
+
 def translate_page(
     model: PreTrainedModel,
     tokenizer: PreTrainedTokenizerBase,
@@ -83,21 +112,78 @@ def translate_page(
         ImportError: a package for the format is not installed.
         ResumeError: `output_file` belongs to another model, other settings or another text.
     """
-    joiner = sentence_joiner(target_language)
-    layout = document_layout({"text": page.text}, page.text_format, source_language, joiner)
-    pieces = ((True, index, paragraph) for index, paragraph in enumerate(layout.paragraphs()))
-    parts = list(document_parts(pieces, context, part_limit(model)))
+    work = PageTranslation(page, source_language, target_language, part_limit(model), context)
     translated = translate_documents(
         model,
         tokenizer,
-        parts,
+        work.parts,
         output_file=output_file,
         source_language=source_language,
         target_language=target_language,
         **options,
     )
-    texts = [text for part in translated for paragraph in part for text in paragraph]
-    slots = zip(layout.slots, texts, strict=True)
-    sentences = [TranslatedSentence(slot.text, text, slot.paragraph) for slot, text in slots]
-    content = page.byte_order_mark + layout.text(texts).encode("utf-8", "replace")
-    return content, sentences, count_skipped(page.text)
+    return work.finish(translated)
+
+
+class LayoutTranslation:
+    """The sentences of a text with a layout, in parts, and the text made of their translations.
+
+    Args:
+        layout: of the text.
+        limit: the maximum number of sentences of a part; None: the text is not divided.
+        context: paragraphs of sentences before the text, read but not translated.
+
+    Attributes:
+        parts: to translate, by whatever means.
+    """
+
+    def __init__(self, layout: DocumentLayout, limit: int | None, context: Sequence[Sequence[str]] = ()) -> None:
+        self.layout = layout
+        pieces = ((True, index, paragraph) for index, paragraph in enumerate(layout.paragraphs()))
+        self.parts = list(document_parts(pieces, context, limit))
+
+    def text(self, translated: Iterable[Paragraphs]) -> str:
+        """The translated text, given the paragraphs of translated sentences of each part."""
+        return self.layout.text(_sentences(translated))
+
+
+class PageTranslation:
+    """The sentences of a page, in parts, and the page made of their translations.
+
+    Args:
+        page: the page.
+        source_language, target_language: ISO 639 codes.
+        limit: the maximum number of sentences of a part; None: the page is not divided.
+        context: paragraphs of sentences before the page, read but not translated.
+
+    Attributes:
+        parts: to translate, by whatever means.
+
+    Raises:
+        ImportError: a package for the format is not installed.
+    """
+
+    def __init__(
+        self,
+        page: Page,
+        source_language: str,
+        target_language: str | None,
+        limit: int | None,
+        context: Sequence[Sequence[str]] = (),
+    ) -> None:
+        joiner = sentence_joiner(target_language)
+        layout = document_layout({"text": page.text}, page.text_format, source_language, joiner)
+        self._page, self._work = page, LayoutTranslation(layout, limit, context)
+        self.parts = self._work.parts
+
+    def finish(self, translated: Iterable[Paragraphs]) -> tuple[bytes, list[TranslatedSentence], Mapping[str, int]]:
+        """The content of the translated page, its sentences, and counts of text that was skipped, by element."""
+        layout, texts = self._work.layout, _sentences(translated)
+        slots = zip(layout.slots, texts, strict=True)
+        sentences = [TranslatedSentence(slot.text, text, slot.paragraph) for slot, text in slots]
+        content = self._page.byte_order_mark + layout.text(texts).encode("utf-8", "replace")
+        return content, sentences, count_skipped(self._page.text)
+
+
+def _sentences(translated: Iterable[Paragraphs]) -> list[str]:
+    return [text for part in translated for paragraph in part for text in paragraph]

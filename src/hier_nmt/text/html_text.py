@@ -159,24 +159,27 @@ def _with_stops(tokens: Sequence[_Token], end: int) -> Iterator[tuple[_Token, in
     """The tokens and their ends. An untranslated element inside a sentence is one token, marked as such; an
     untranslated block is represented by its start tag."""
     starts = [*(token.start for token in tokens), end]
+    ends = _end_tags(tokens)
     index = 0
     while index < len(tokens):
         token = tokens[index]
         after = index + 1
         is_untranslated = token.kind == "start" and (token.is_untranslated or token.name in _UNTRANSLATED)
         if is_untranslated:
-            after = _index_after_element(tokens, index)
+            # An element without an end tag has no content.
+            after = ends.get(index, index) + 1
         is_inline = token.name in _INLINE or token.name in _INLINE_UNTRANSLATED
         yield token._replace(is_untranslated=is_untranslated and is_inline), starts[after]
         index = after
 
 
-def _index_after_element(tokens: Sequence[_Token], index: int) -> int:
-    """Index of the token after the element that starts at `index`; an element without an end tag has no content."""
-    depth = 0
-    for after, token in enumerate(tokens[index:], start=index):
-        if token.name == tokens[index].name and token.kind in ("start", "end"):
-            depth += 1 if token.kind == "start" else -1
-            if depth == 0:
-                return after + 1
-    return index + 1
+def _end_tags(tokens: Sequence[_Token]) -> dict[int, int]:
+    """Index of a start tag -> index of its end tag."""
+    is_open: dict[str, list[int]] = {}
+    ends = {}
+    for index, token in enumerate(tokens):
+        if token.kind == "start":
+            is_open.setdefault(token.name, []).append(index)
+        elif token.kind == "end" and is_open.get(token.name):
+            ends[is_open[token.name].pop()] = index
+    return ends

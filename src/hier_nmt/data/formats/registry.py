@@ -113,6 +113,11 @@ def format_of(path: str | Path) -> str:
     return "text"
 
 
+def file_endings() -> list[str]:
+    """The endings by which a format is recognized, but those of plain text."""
+    return sorted({*_BY_ENDING, *_XML_ENDINGS, ".json"})
+
+
 def _is_document(content: bytes) -> bool:
     """Whether the first line of a file of JSON is a document of JSON lines."""
     try:

@@ -1,0 +1,53 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Batches of the scheduler as calls of the translation pipeline."""
+
+import inspect
+from collections.abc import Sequence
+from typing import Any
+
+from ..jobs.translate_corpus import Paragraphs
+from ..jobs.translate_files import part_limit
+from ..translation.translation_state import SourceDocument
+from .scheduler import Glossary
+
+# Sentences of a part: what cannot be interrupted.
+PART_SENTENCES = 8
+
+
+class PipelineBatches:
+    """Translates parts of documents with one pipeline, whose calls must not overlap.
+
+    Args:
+        pipe: a `DocumentTranslationPipeline`.
+        options: of its call, such as `num_beams`.
+
+    Attributes:
+        part_sentences: the most sentences that a part should have; None for a model of whole documents.
+        accepts_glossary: whether the pipeline takes a `glossary`, in its call or for preparing a document.
+    """
+
+    def __init__(self, pipe: Any, **options: Any) -> None:
+        self._pipe, self._options = pipe, options
+        config = pipe.model.config
+        self.part_sentences = None if part_limit(pipe.model) is None else PART_SENTENCES
+        takers = (type(pipe).__call__, type(pipe).preprocess)
+        self.accepts_glossary = any("glossary" in inspect.signature(taker).parameters for taker in takers)
+        self._reads_context = options.get("strategy") != "sentence" and getattr(config, "window_sentences", 1) != 1
+
+    def __call__(self, parts: Sequence[SourceDocument], glossary: Glossary) -> list[Paragraphs]:
+        """The paragraphs of translated sentences of each part."""
+        options = self._options if glossary is None else {**self._options, "glossary": dict(glossary)}
+        documents = [self._document(part) for part in parts]
+        outputs = self._pipe(documents, return_sentences=True, **options)
+        return [_paragraphs(*pair) for pair in zip(parts, outputs, strict=True)]
+
+    def _document(self, part: SourceDocument) -> dict[str, Any]:
+        document: dict[str, Any] = {"paragraphs": part.paragraphs}
+        return {**document, "context": part.context} if self._reads_context and part.context else document
+
+
+def _paragraphs(part: SourceDocument, output: dict[str, Any]) -> Paragraphs:
+    """The translated sentences in the paragraphs of the part."""
+    sentences = iter(output["sentences"])
+    return [[next(sentences)["translation"] for _ in paragraph] for paragraph in part.paragraphs]
