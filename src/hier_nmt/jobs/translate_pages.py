@@ -3,7 +3,7 @@
 """Translates HTML and Markdown pages, in parts that an interrupted run does not repeat."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from ..data.corpus_files import read_bytes
 from ..data.formats.page_declarations import decode_page, with_declarations
 from ..data.text_files import byte_order_mark
+from ..text.glossary import Glossary
 from ..text.long_sentences import sentence_joiner
 from ..translation.pipeline_inputs import TEXT_FORMATS, document_layout
 from .skipped_text import count_skipped
@@ -64,6 +65,8 @@ def translate_page(
     source_language: str,
     target_language: str | None = None,
     context: Sequence[Sequence[str]] = (),
+    glossary: Glossary | None = None,
+    do_not_translate: tuple[str, ...] = (),
     output_file: str | Path | None = None,
     **options: Any,
 ) -> tuple[bytes, list[TranslatedSentence], Mapping[str, int]]:
@@ -76,6 +79,8 @@ def translate_page(
         source_language: ISO 639 code, by whose rules text is split into sentences.
         target_language: ISO 639 code.
         context: paragraphs of sentences before the page, read but not translated.
+        glossary: terms with prescribed translations.
+        do_not_translate: terms that stay as they are.
         output_file: stores finished parts, see `translate_documents`; an interrupted run continues from it.
         options: of `translate_documents`.
 
@@ -86,7 +91,10 @@ def translate_page(
     joiner = sentence_joiner(target_language)
     layout = document_layout({"text": page.text}, page.text_format, source_language, joiner)
     pieces = ((True, index, paragraph) for index, paragraph in enumerate(layout.paragraphs()))
-    parts = list(document_parts(pieces, context, part_limit(model)))
+    parts = [
+        replace(part, glossary=glossary, do_not_translate=do_not_translate)
+        for part in document_parts(pieces, context, part_limit(model))
+    ]
     translated = translate_documents(
         model,
         tokenizer,
