@@ -32,11 +32,18 @@ MAX_ROUNDS, MAX_GAP = 8, 2
 
 
 class _WritableTerm(NamedTuple):
-    """A term of a sentence, and the token ids of its forms behind white space and directly behind an apostrophe."""
+    """A term of a sentence, and the token ids of its forms: behind white space, directly behind an apostrophe, and with
+    a capital letter at the start of a sentence."""
 
     match: TermMatch
     forms: tuple[tuple[int, ...], ...]
     joined_forms: tuple[tuple[int, ...], ...]
+    first_forms: tuple[tuple[int, ...], ...]
+
+    def forcing(self, prefix_ids: Sequence[int], is_first: bool, max_gap: int) -> Forcing:
+        """What has the term written behind a prefix, which is nothing of the sentence if the term `is_first`."""
+        forms = tuple(dict.fromkeys((*self.first_forms, *self.forms))) if is_first else self.forms
+        return Forcing(tuple(prefix_ids), forms, self.joined_forms, max_gap)
 
     @property
     def first_ids(self) -> tuple[int, ...]:
@@ -52,7 +59,7 @@ class _Trial(NamedTuple):
 
     def stop(self, ids: Sequence[int]) -> int:
         """The end of the term in the translation that was decoded for it."""
-        forms = sorted({*self.term.forms, *self.term.joined_forms}, key=len, reverse=True)
+        forms = sorted({*self.forcing.forms, *self.forcing.joined_forms}, key=len, reverse=True)
         ends = (
             start + len(form)
             for start in range(self.place, len(ids))
@@ -192,7 +199,10 @@ class TermDecoder:
         document, _ = sentence.place
         forms = [(match, document.term_forms(match)) for match in sentence.missing()]
         encode, encode_joined = self.vocabulary.encode_forms, self.vocabulary.encode_joined_forms
-        terms = [_WritableTerm(match, encode(one), encode_joined(one)) for match, one in forms]
+        terms = [
+            _WritableTerm(match, encode(one), encode_joined(one), encode([form[:1].upper() + form[1:] for form in one]))
+            for match, one in forms
+        ]
         return [term for term in terms if term.forms]
 
     def _without_term(self, sentence: _Sentence, match: TermMatch) -> _Sentence:
@@ -218,7 +228,8 @@ class TermDecoder:
         """
         begin = self.vocabulary.sentence_start(bool(sentence.request.prefix_ids))
         words = self.vocabulary.target_words
-        places = [place for place in words.places(sentence.ids) if place >= sentence.start]
+        last = len(margins) - len(begin)
+        places = [place for place in words.places(sentence.ids) if sentence.start <= place < last]
         word_drops = {place: sum(drops[len(begin) + place : len(begin) + stop]) for place, stop in pairwise(places)}
         translated = sorted(word_drops, key=lambda place: -word_drops[place])[:NUM_TRANSLATED]
         probable = sorted(places, key=lambda place: -margins[len(begin) + place])[:NUM_PROBABLE]
@@ -228,8 +239,9 @@ class TermDecoder:
             if before < sentence.start:
                 before, num_words = place, 0
             gaps[before] = max(min(num_words + 1, MAX_GAP), gaps.get(before, 0))
+        first = self.vocabulary.num_leading_specials(sentence.ids)
         trials = [
-            _Trial(term, Forcing((*begin, *sentence.ids[:before]), term.forms, term.joined_forms, num_words), before)
+            _Trial(term, term.forcing((*begin, *sentence.ids[:before]), before == first, num_words), before)
             for before, num_words in gaps.items()
         ]
         return translated[0] if translated else len(sentence.ids), trials
@@ -261,7 +273,8 @@ class TermDecoder:
 
     def _replay(self, sentence: _Sentence, ids: Sequence[int]) -> Replay:
         begin = self.vocabulary.sentence_start(bool(sentence.request.prefix_ids))
-        return Replay((*begin, *ids, sentence.ends.end_ids[0]))
+        # A translation that was cut has no end within the limit.
+        return Replay((*begin, *ids, sentence.ends.end_ids[0])[: sentence.request.max_new_tokens])
 
 
 def _differences(ones: Sequence[float], others: Sequence[float]) -> list[float]:

@@ -173,10 +173,9 @@ class TranslationState:
         return [match for term, match in distinct.items() if self.glossary.use(term, translation) == UNUSED]
 
     def term_forms(self, match: TermMatch) -> list[str]:
-        """How the translation of a term may be written; with a capital letter, too, as at the start of a sentence."""
+        """How the translation of a term may be written."""
         assert self.glossary is not None
-        forms = self.glossary.target_forms(match)
-        return [*forms, *(form[:1].upper() + form[1:] for form in forms if form[:1].islower())]
+        return self.glossary.target_forms(match)
 
     def is_acceptable(self, index: int, ids: list[int]) -> bool:
         """Whether a translation of these token ids is none that would be decoded again."""

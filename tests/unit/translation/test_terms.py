@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import torch
+from transformers import pipeline
 from word_translation import BOS, PAD, WordTranslator
 
 from hier_nmt.translation.document_translator import STRATEGIES
@@ -132,6 +133,31 @@ def test_a_term_of_a_long_sentence_is_in_one_of_its_pieces() -> None:
     assert "x" in text.split()
     assert told["counts"]["num_split"] == 1
     assert [one["use"] for one in told["terms"]] == ["given"]
+
+
+def test_terms_beyond_a_length_limit_are_told() -> None:
+    model = ScoredTranslator(window_sentences=1, source_language="en", target_language="fr")
+    text, told = details("A c b d!", model, glossary={"b": "x"}, max_new_tokens=2)
+    assert text == "A C"
+    assert told["counts"]["num_cut"] == 1
+    assert [one["use"] for one in told["terms"]] == ["unused"]
+
+
+def test_models_of_other_families_write_terms_behind_the_token_of_their_language(tmp_path: Path) -> None:
+    pytest.importorskip("sentencepiece")
+    from sentence_models import ENGLISH, write_m2m100
+
+    write_m2m100(tmp_path)
+    pipe = pipeline("translation", model=str(tmp_path), source_language="en", target_language="fr")
+    glossary = {"committee": "mai", "book": "le livre", "town": "ville", "played": "cœur"}
+    outputs = pipe(ENGLISH, glossary=glossary, return_details=True)
+    uses = [use for output in outputs for use in output["details"]["terms"]]
+    for output, target in zip(outputs, glossary.values(), strict=True):
+        used = [use["use"] for use in output["details"]["terms"]]
+        assert (target in output["translation_text"]) == (used == ["given"])
+    # These weights are random, and what loops is not taken.
+    assert len(uses) == 4
+    assert any(use["use"] == "given" for use in uses)
 
 
 def inline_model(**config: Any) -> ScoredTranslator:
