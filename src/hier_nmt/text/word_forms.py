@@ -32,15 +32,23 @@ _FEMININES: dict[str, _Rules] = {
     "pt": ((r"o$", "a"),),
     "it": ((r"o$", "a"),),
 }
-# Articles, prepositions and pronouns that change with the noun behind them.
+# Words that stand before a noun and suit it: determiners, prepositions with an article in them.
 _DETERMINERS = {
-    "en": "a an the this that these those its their his her of to in on by for with from",
-    "fr": "le la les l' un une des du de d' au aux à en par pour sur avec son sa ses ce cet cette ces leur leurs tout "
-    "toute tous toutes quel quelle aucun aucune chaque",
-    "es": "el la los las un una unos unas de del a al en por para con su sus este esta estos estas",
-    "pt": "o a os as um uma de do da dos das ao à aos às em no na nos nas por pelo pela seu sua seus suas",
-    "it": "il lo la i gli le l' un uno una un' di del della dei delle a al alla in nel nella per con su suo sua",
-    "de": "der die das den dem des ein eine einen einem einer eines im am vom zum zur von mit für auf in an",
+    "en": "a an the this that these those its their his her",
+    "fr": "le la les l' un une des du d' au aux son sa ses ce cet cette ces leur leurs tout toute tous toutes "
+    "quel quelle aucun aucune chaque",
+    "es": "el la los las un una unos unas del al su sus este esta estos estas",
+    "pt": "o a os as um uma do da dos das ao à aos às no na nos nas pelo pela seu sua seus suas",
+    "it": "il lo la i gli le l' un uno una un' del della dei delle al alla nel nella suo sua",
+    "de": "der die das den dem des ein eine einen einem einer eines im am vom zum zur",
+}
+_PREPOSITIONS = {
+    "en": "of to in on by for with from",
+    "fr": "de à en par pour sur avec",
+    "es": "de a en por para con",
+    "pt": "de em por para com",
+    "it": "di a in per con su",
+    "de": "von mit für auf in an",
 }
 # Words below this length, mostly articles and prepositions, have no forms.
 _MIN_LETTERS = 3
@@ -49,10 +57,17 @@ _MAX_INFLECTED = 4
 
 
 def determiners(language: str | None) -> list[str]:
-    """Short words of a language that must suit the noun behind them, also with a capital letter; none where they are
-    not known."""
-    words = _DETERMINERS.get(_key(language), "").split()
-    return [*words, *(word.capitalize() for word in words)]
+    """Short words of a language that suit the noun behind them, also with a capital letter; none if it is not known."""
+    return _with_capitals(_DETERMINERS.get(_key(language), ""))
+
+
+def prepositions(language: str | None) -> list[str]:
+    """Short words of a language that may stand before a determiner, also with a capital letter."""
+    return _with_capitals(_PREPOSITIONS.get(_key(language), ""))
+
+
+def _with_capitals(words: str) -> list[str]:
+    return [*words.split(), *(word.capitalize() for word in words.split())]
 
 
 def plural(word: str, language: str | None) -> str:

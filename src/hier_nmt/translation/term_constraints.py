@@ -22,13 +22,13 @@ _WORD_MARKS, _CONTINUATION_MARK = ("▁", "Ġ"), "##"
 
 
 class Forcing(NamedTuple):
-    """What the translation of one sentence must begin with: a prefix, at most `max_gap` short words, a term.
+    """What the translation of one sentence must begin with: a prefix, perhaps a preposition and a determiner, a term.
 
     Attributes:
         prefix_ids: its first tokens.
         forms: the token ids of each form of the term, one of which is written.
         joined_forms: the same for a place behind an apostrophe or bracket.
-        max_gap: the most short words between prefix and term.
+        max_gap: the most words between prefix and term.
     """
 
     prefix_ids: tuple[int, ...]
@@ -63,16 +63,23 @@ class TargetWords(NamedTuple):
         starts_word: boolean [V], whether a word begins with a token.
         continues_word: boolean [V], whether a token, directly behind a word, makes another word of it.
         joins: boolean [V], whether a word behind a token begins without white space.
-        short_words: the token ids of the words that may stand before a term.
+        determiners: the token ids of words that may stand before a term.
+        prepositions: those of words that may stand before a term or its determiner.
     """
 
     starts_word: list[bool]
     continues_word: list[bool]
     joins: list[bool]
-    short_words: tuple[tuple[int, ...], ...]
+    determiners: tuple[tuple[int, ...], ...]
+    prepositions: tuple[tuple[int, ...], ...]
 
     @classmethod
-    def of(cls, tokens: Sequence[str], short_words: tuple[tuple[int, ...], ...] = ()) -> "TargetWords":
+    def of(
+        cls,
+        tokens: Sequence[str],
+        determiners: tuple[tuple[int, ...], ...] = (),
+        prepositions: tuple[tuple[int, ...], ...] = (),
+    ) -> "TargetWords":
         """From all tokens of a vocabulary; of one without marks of words each token is a word."""
         has_mark = any(token.startswith(_WORD_MARKS) for token in tokens)
         starts, continues, joins = [], [], []
@@ -81,26 +88,29 @@ class TargetWords(NamedTuple):
             starts.append(token.startswith(_WORD_MARKS) if has_mark else not token.startswith(_CONTINUATION_MARK))
             continues.append(not starts[-1] and text[:1].isalnum())
             joins.append(text[-1:] in {*_JOINS})
-        return cls(starts, continues, joins, short_words)
+        return cls(starts, continues, joins, determiners, prepositions)
 
     def places(self, ids: Sequence[int]) -> list[int]:
         """The places in a sentence where a word may be written, that at its end counted."""
         inside = [place for place in range(len(ids)) if self._is_place(ids, place)]
         return [*inside, len(ids)]
 
-    def before_short_words(self, ids: Sequence[int], place: int, most: int) -> tuple[int, int]:
-        """The place before the short words that end at a place, at most so many, and their number."""
-        for count in range(most):
-            before = [
-                place - len(word)
-                for word in self.short_words
-                if place >= len(word) and tuple(ids[place - len(word) : place]) == word
-            ]
-            before = [start for start in before if self._is_place(ids, start)]
-            if not before:
-                return place, count
-            place = min(before)
-        return place, most
+    def before_short_words(self, ids: Sequence[int], place: int) -> tuple[int, int]:
+        """The place before the determiner or preposition, or both, that end at a place, and their number."""
+        determined = self._before(ids, place, self.determiners)
+        start = place if determined is None else determined
+        preposed = self._before(ids, start, self.prepositions)
+        return (start if preposed is None else preposed), (determined is not None) + (preposed is not None)
+
+    def _before(self, ids: Sequence[int], place: int, words: tuple[tuple[int, ...], ...]) -> int | None:
+        starts = [place - len(word) for word in words if tuple(ids[max(0, place - len(word)) : place]) == word]
+        return min((start for start in starts if self._is_place(ids, start)), default=None)
+
+    def short_words(self, num_written: int, last: tuple[int, ...], max_gap: int) -> tuple[tuple[int, ...], ...]:
+        """The words that may stand before a term, behind so many others of which one is the last."""
+        if num_written >= max_gap or (num_written and last not in self.prepositions):
+            return ()
+        return self.determiners if num_written else (*self.determiners, *self.prepositions)
 
     def _is_place(self, ids: Sequence[int], place: int) -> bool:
         return place == 0 or self.starts_word[ids[place]] or self.joins[ids[place - 1]]
@@ -143,8 +153,8 @@ class ForcedTerms(LogitsProcessor):
             return [forcing.prefix_ids[len(new_ids)]], False
         allowed: set[int] = set()
         may_break = False
-        starts = [(num_forced, 0)]
-        for start, num_words in starts:
+        starts: list[tuple[int, int, tuple[int, ...]]] = [(num_forced, 0, ())]
+        for start, num_words, last in starts:
             joins = start > 0 and self.words.joins[new_ids[start - 1]]
             rest = tuple(new_ids[start:])
             forms = forcing.joined_forms if joins else forcing.forms
@@ -152,9 +162,9 @@ class ForcedTerms(LogitsProcessor):
                 return None
             allowed.update(form[len(rest)] for form in forms if len(form) > len(rest) and form[: len(rest)] == rest)
             may_break |= rest in forms
-            for word in self.words.short_words if num_words < forcing.max_gap and not joins else ():
+            for word in () if joins else self.words.short_words(num_words, last, forcing.max_gap):
                 if rest[: len(word)] == word:
-                    starts.append((start + len(word), num_words + 1))
+                    starts.append((start + len(word), num_words + 1, word))
                 elif word[: len(rest)] == rest:
                     allowed.add(word[len(rest)])
         # Beam search drags on rows that have left what is allowed, when it has no others.

@@ -27,7 +27,7 @@ from .translation_vocabulary import TranslationVocabulary
 
 # Places that are tried for each term: those of words that translate it, and those where it is most probable.
 NUM_TRANSLATED, NUM_PROBABLE = 1, 1
-# How often a sentence is decoded again, and the most short words before a term that are written again.
+# How often a sentence is decoded again, and the most words before a term that are written again.
 MAX_ROUNDS, MAX_GAP = 8, 2
 
 
@@ -235,7 +235,7 @@ class TermDecoder:
         probable = sorted(places, key=lambda place: -margins[len(begin) + place])[:NUM_PROBABLE]
         gaps: dict[int, int] = {}
         for place in [*translated, *probable]:
-            before, num_words = words.before_short_words(sentence.ids, place, MAX_GAP)
+            before, num_words = words.before_short_words(sentence.ids, place)
             if before < sentence.start:
                 before, num_words = place, 0
             gaps[before] = max(min(num_words + 1, MAX_GAP), gaps.get(before, 0))

@@ -19,7 +19,7 @@ from ..text.untranslatable import (
     replace_surrogates,
 )
 from ..text.windows import join_window
-from ..text.word_forms import determiners
+from ..text.word_forms import determiners, prepositions
 from .batched_generation import StopConditions
 from .language_tokens import LanguageTokens
 from .repetition import REPEATED_NGRAM_SIZE
@@ -135,7 +135,10 @@ class TranslationVocabulary:
     def target_words(self) -> TargetWords:
         """How the target vocabulary writes words."""
         tokens = [str(token) for token in self.target.convert_ids_to_tokens(list(range(len(self.target))))]
-        return TargetWords.of(tokens, self._encode_short_words())
+        language = self.target_language
+        return TargetWords.of(
+            tokens, self._encode_words(determiners(language)), self._encode_words(prepositions(language))
+        )
 
     def encode_forms(self, forms: Sequence[str]) -> tuple[tuple[int, ...], ...]:
         """The token ids of each form of a target term that the tokenizer can write, without special tokens."""
@@ -158,8 +161,8 @@ class TranslationVocabulary:
             return [(ids[:at], ids[at:])] if at < len(ids) else []
         return []
 
-    def _encode_short_words(self) -> tuple[tuple[int, ...], ...]:
-        words = determiners(self.target_language)
+    def _encode_words(self, words: Sequence[str]) -> tuple[tuple[int, ...], ...]:
+        """The token ids of each word, as they are before another one."""
         elided = [start for word in words if word.endswith("'") for start, _ in self._split_at_apostrophe(f"{word}un")]
         return (*self.encode_forms([word for word in words if not word.endswith("'")]), *elided)
 

@@ -7,12 +7,12 @@ import torch
 
 from hier_nmt.translation.term_constraints import ForcedTerms, Forcing, Replay, ReplayedScores, TargetWords
 
-# The words "le", "l'", "chat", "chats", "ami", a comma, and the pieces that make them.
-TOKENS = ["<pad>", "</s>", "▁le", "▁l'", "▁chat", "s", "▁ami", "ami", ","]
-PAD, END, LE, L, CHAT, S, AMI, JOINED_AMI, COMMA = range(len(TOKENS))
-WORDS = TargetWords.of(TOKENS, ((LE,), (L,)))
+# The words "le", "l'", "chat", "chats", "ami", "à", a comma, and the pieces that make them.
+TOKENS = ["<pad>", "</s>", "▁le", "▁l'", "▁chat", "s", "▁ami", "ami", ",", "▁à"]
+PAD, END, LE, L, CHAT, S, AMI, JOINED_AMI, COMMA, TO = range(len(TOKENS))
+WORDS = TargetWords.of(TOKENS, ((LE,), (L,)), ((TO,),))
 CATS = ((CHAT,), (CHAT, S))
-BREAKS = {PAD, END, LE, L, CHAT, AMI, COMMA}
+BREAKS = {PAD, END, LE, L, CHAT, AMI, COMMA, TO}
 
 
 def allowed(forcing: Forcing, *new_ids: int) -> set[int] | None:
@@ -26,7 +26,7 @@ def test_the_prefix_then_short_words_then_the_term_is_forced_and_the_rest_is_fre
     forcing = Forcing((AMI, COMMA), CATS, (), 1)
     assert allowed(forcing) == {AMI}
     assert allowed(forcing, AMI) == {COMMA}
-    assert allowed(forcing, AMI, COMMA) == {LE, L, CHAT}
+    assert allowed(forcing, AMI, COMMA) == {LE, L, TO, CHAT}
     assert allowed(forcing, AMI, COMMA, LE) == {CHAT}
     # Another form, or what begins another word, but no other word of the same letters.
     assert allowed(forcing, AMI, COMMA, LE, CHAT) == BREAKS | {S}
@@ -40,10 +40,17 @@ def test_without_a_gap_the_term_comes_at_once() -> None:
 
 def test_behind_an_apostrophe_the_term_has_its_joined_form() -> None:
     forcing = Forcing((), ((AMI,),), ((JOINED_AMI,),), 2)
-    assert allowed(forcing) == {LE, L, AMI}
+    assert allowed(forcing) == {LE, L, TO, AMI}
     assert allowed(forcing, L) == {JOINED_AMI}
-    assert allowed(forcing, LE) == {LE, L, AMI}
-    assert allowed(forcing, LE, L) == {JOINED_AMI}
+    assert allowed(forcing, TO, L) == {JOINED_AMI}
+
+
+def test_before_a_term_stand_a_preposition_and_a_determiner_at_most() -> None:
+    forcing = Forcing((), ((AMI,),), (), 2)
+    assert allowed(forcing, LE) == {AMI}
+    assert allowed(forcing, TO) == {LE, L, AMI}
+    assert allowed(forcing, TO, LE) == {AMI}
+    assert allowed(forcing._replace(max_gap=1), TO) == {AMI}
 
 
 def test_what_another_processor_forbade_is_possible_where_it_is_forced() -> None:
@@ -77,12 +84,13 @@ def test_vocabularies_mark_words_in_their_own_ways(
 
 
 def test_places_are_those_of_words_and_short_words_before_them_are_skipped() -> None:
-    ids = [LE, CHAT, S, COMMA, LE, L, JOINED_AMI]
-    assert WORDS.places(ids) == [0, 1, 4, 5, 6, 7]
-    assert WORDS.before_short_words(ids, 6, 2) == (4, 2)
-    assert WORDS.before_short_words(ids, 6, 1) == (5, 1)
-    assert WORDS.before_short_words(ids, 1, 2) == (0, 1)
-    assert WORDS.before_short_words(ids, 4, 2) == (4, 0)
+    ids = [LE, CHAT, S, COMMA, TO, L, JOINED_AMI, LE, LE, CHAT]
+    assert WORDS.places(ids) == [0, 1, 4, 5, 6, 7, 8, 9, 10]
+    assert WORDS.before_short_words(ids, 1) == (0, 1)
+    assert WORDS.before_short_words(ids, 4) == (4, 0)
+    assert WORDS.before_short_words(ids, 5) == (4, 1)
+    assert WORDS.before_short_words(ids, 6) == (4, 2)
+    assert WORDS.before_short_words(ids, 9) == (8, 1)
 
 
 def test_a_replay_writes_its_tokens_and_tells_what_the_model_thinks_of_them() -> None:
