@@ -6,6 +6,7 @@ Importing the package registers the models with the Auto classes and the pipelin
 """
 
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 
 from transformers import AutoConfig, AutoModel, AutoModelForSeq2SeqLM, PreTrainedModel
 
@@ -16,8 +17,24 @@ from .models.han.modeling_han import HANForConditionalGeneration, HANModel
 from .models.hier_nmt.modeling_hier_nmt import HierNMTForConditionalGeneration, HierNMTModel
 from .models.rnn.modeling_rnn_nmt import RNNNMTForConditionalGeneration, RNNNMTModel
 from .publishing.exported_code import write_code
+from .text.glossary import Glossary
 from .translation.engines import register_engines
+from .translation.glossary_options import GlossaryReaders, register_glossary_readers
 from .translation.pipeline_document_translation import DocumentTranslationPipeline, register_pipelines
+
+
+def read_glossary_file(path: Path, source_language: str | None, target_language: str | None) -> Glossary:
+    """See `hier_nmt.data.glossary_files.read_glossary`, whose libraries are imported when they are needed."""
+    from .data.glossary_files import read_glossary
+
+    return read_glossary(path, source_language, target_language)
+
+
+def read_terms_file(path: Path) -> list[str]:
+    """See `hier_nmt.data.glossary_files.read_terms`."""
+    from .data.glossary_files import read_terms
+
+    return read_terms(path)
 
 
 def run_with_engine(model: PreTrainedModel, engine: str) -> PreTrainedModel:
@@ -45,6 +62,7 @@ register_pipelines()
 register_code_writer(write_code)
 register_backends()
 register_engines(run_with_engine)
+register_glossary_readers(GlossaryReaders(read_glossary_file, read_terms_file))
 
 __all__ = [
     "DocumentTranslationPipeline",

@@ -156,3 +156,56 @@ def test_translate_can_be_interrupted(repository, checkpoint, corpus, tmp_path, 
     written = [json.loads(line) for line in output.read_text().splitlines()]
     assert [item["id"] for item in written] == ["one", "two"]
     assert [len(group["fr"]) for group in written[0]["paragraphs"]] == [2, 1]
+
+
+def test_translate_says_what_became_of_terms(repository, checkpoint, tmp_path, capsys) -> None:
+    (tmp_path / "in.txt").write_text("A b! C Big c!\n")
+    (tmp_path / "terms.csv").write_text("source,target\nb,éèê\n")
+    (tmp_path / "names.txt").write_text("Big c\n")
+    options = ["--model", checkpoint, "--beams", 1, "--output", tmp_path / "out.txt"]
+    names = ["--do-not-translate", tmp_path / "names.txt", "--do-not-translate", "Big"]
+    assert run_command("translate", tmp_path / "in.txt", *options, "--glossary", tmp_path / "terms.csv", *names) == 0
+    told = capsys.readouterr().err
+    assert "1 terms that are not translated, each kept" in told
+    assert "1 terms of the glossary: 0 used as given, 0 in another form, 1 not used" in told
+    assert "not used in 1 sentences: b = éèê" in told
+    assert (tmp_path / "out.txt").read_text().count("Big c") == 1
+
+
+def test_translate_names_a_broken_glossary_before_it_loads_the_model(
+    repository, checkpoint, tmp_path, monkeypatch, capsys
+) -> None:
+    monkeypatch.setattr(translate, "load_pipeline", lambda *arguments: pytest.fail("the model was loaded"))
+    (tmp_path / "in.txt").write_text("A!\n")
+    (tmp_path / "terms.tsv").write_text("a\tb\nc d\n")
+    options = ["--model", checkpoint, "--glossary", tmp_path / "terms.tsv"]
+    assert run_command("translate", tmp_path / "in.txt", *options) == 1
+    assert "terms.tsv:2: no tab between term and translation" in capsys.readouterr().err
+    assert run_command("translate", tmp_path / "in.txt", "--model", checkpoint, "--do-not-translate", "?") == 1
+    assert "a term that stays as it is must have a word; got '?'" in capsys.readouterr().err
+
+
+def test_translate_continues_an_interrupted_run_only_with_the_same_terms(
+    repository, checkpoint, tmp_path, capsys
+) -> None:
+    (tmp_path / "in.txt").write_text("A b! C!\n")
+    for name, target in (("one.tsv", "X"), ("other.tsv", "Y")):
+        (tmp_path / name).write_text(f"b\t{target}\n")
+    from hier_nmt.data.glossary_files import read_glossary
+    from hier_nmt.jobs.translate_corpus import ResumeError, translate_documents
+    from hier_nmt.translation.translation_state import SourceDocument
+
+    pipe = load_pipeline(checkpoint, "cpu")
+    uses = []
+    for name in ("one.tsv", "one.tsv", "other.tsv"):
+        document = SourceDocument([["A b!", "C!"]], glossary=read_glossary(tmp_path / name, "en", "fr"))
+        found: list = []
+        options = {"output_file": tmp_path / "out.jsonl", "terms": found, "num_beams": 1, "progress": False}
+        if name == "other.tsv":
+            with pytest.raises(ResumeError, match="holds the translation of another text"):
+                translate_documents(pipe.model, pipe.tokenizer, [document], **options)
+        else:
+            translate_documents(pipe.model, pipe.tokenizer, [document], **options)
+            uses.append(found)
+    assert uses[0] == uses[1]
+    assert [use.source for use in uses[0]] == ["b"]

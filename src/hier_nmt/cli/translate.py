@@ -18,6 +18,7 @@ import logging
 import shutil
 import sys
 import time
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -32,6 +33,7 @@ from ..data.corpus_files import STANDARD_INPUT, is_pipe
 from ..data.formats.document_file import DocumentFile
 from ..data.formats.registry import FILE_CLASSES, format_of, write_document_file
 from ..data.formats.wrapped_text import WrappedTextFile
+from ..data.glossary_files import read_glossary, read_terms
 from ..data.text_files import check_writable, escape_unknown_characters, locked, read_text, write_bytes
 from ..jobs.shared_translation import UnfinishedWork, Workers, helping_processes, is_opened
 from ..jobs.translate_files import (
@@ -46,8 +48,10 @@ from ..jobs.translate_files import (
     translate_file,
 )
 from ..jobs.translate_pages import MARKUP_FORMATS, Page, markup_format_of, read_file, translate_page
+from ..text.glossary import UNUSED, Glossary, TermUse
 from ..text.segmentation import segment_text, sentences_by_paragraph
 from ..translation.document_translator import STRATEGIES
+from ..translation.glossary_options import GLOSSARY_METHODS, terms_of
 from ..translation.translation_report import DecodingStatistics
 from .resources import SAMPLE_DOCUMENT, model_or_shipped
 
@@ -85,6 +89,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="default: pairs for a file of plain text, the translation alone for standard input",
     )
     parser.add_argument("--context", metavar="FILE", help="text before each document: read, but not translated")
+    parser.add_argument(
+        "--glossary", type=Path, metavar="FILE", help="terms and their translations: CSV, tab-separated or TBX"
+    )
+    parser.add_argument(
+        "--glossary-method",
+        choices=GLOSSARY_METHODS,
+        default="auto",
+        help="inline: written into the source, for models trained with it; constrained: sentences that lack a term are "
+        "decoded again with it; auto (default): both, the first where it can be",
+    )
+    parser.add_argument(
+        "--do-not-translate",
+        action="append",
+        default=[],
+        metavar="TERM_OR_FILE",
+        help="a term that stays as it is, or a file of them, one in a line; may be given several times",
+    )
     parser.add_argument("--strategy", choices=STRATEGIES, help="default: what suits the model's windows")
     parser.add_argument(
         "--retranslate", action="store_true", help="also translate units again that have a translation in the file"
@@ -123,6 +144,8 @@ class _Task:
     document: DocumentFile | Page
     languages: tuple[str, str]
     context: list[list[str]]
+    glossary: Glossary | None
+    do_not_translate: tuple[str, ...]
     output: Path | None
     form: str | None
 
@@ -153,9 +176,16 @@ def _task(options: argparse.Namespace) -> _Task:
         document,
         languages,
         sentences_by_paragraph(segment_text(context, languages[0])),
+        None if options.glossary is None else read_glossary(options.glossary, *languages),
+        _untranslated_terms(options.do_not_translate),
         output,
         options.form or default_form,
     )
+
+
+def _untranslated_terms(values: Sequence[str]) -> tuple[str, ...]:
+    """The terms that stay as they are: those of each value that is the path of a file, and the other values."""
+    return terms_of([term for value in values for term in (read_terms(value) if Path(value).is_file() else [value])])
 
 
 def translate(options: argparse.Namespace, workers: Workers = ALONE, waits: bool = True) -> list[TranslatedSentence]:
@@ -200,11 +230,16 @@ def _translated(
     """The content of the translated file, and its sentences; reports on standard error what was skipped or kept."""
     pipe = _pipeline(options.model, options.device, options.engine)
     statistics = DecodingStatistics()
+    terms: list[TermUse] = []
     how: dict[str, Any] = {
         "statistics": statistics,
         "source_language": task.languages[0],
         "target_language": task.languages[1],
+        "terms": terms,
         "context": task.context,
+        "glossary": task.glossary,
+        "glossary_method": options.glossary_method,
+        "do_not_translate": task.do_not_translate,
         "output_file": _unfinished(task, workers),
         "target_tokenizer": pipe.target_tokenizer,
         "strategy": options.strategy,
@@ -223,9 +258,15 @@ def _translated(
         if found.num_kept:
             print(f"existing translations kept: {found.num_kept} (--retranslate replaces them)", file=sys.stderr)
         content, sentences = task.document.translated(found.translations), found.sentences
-    for line in statistics.protection():
+    for line in [*statistics.protection(), *statistics.terms(), *_unused_terms(terms)]:
         print(line, file=sys.stderr)
     return content, sentences
+
+
+def _unused_terms(terms: Sequence[TermUse]) -> list[str]:
+    """A line for each term that some translations do not have."""
+    counts = Counter((one.source, one.target) for one in terms if one.use == UNUSED)
+    return [f"not used in {count} sentences: {source} = {target}" for (source, target), count in counts.most_common()]
 
 
 # One model for all files.

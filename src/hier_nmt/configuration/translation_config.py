@@ -27,6 +27,8 @@ class TranslationConfig(HubConfig):
         window_sentences: K, the sentences of a window (1: sentence level; 0: whole document).
         max_source_tokens, max_target_tokens: longest window, separators counted.
         source_language, target_language: ISO 639 codes, or None.
+        reads_inline_terms: whether the model was trained with translations of terms in its source, see
+            `text/inline_terms.py`; then `glossary_method="auto"` writes them there.
         pad_token_id, bos_token_id, eos_token_id, decoder_start_token_id: as everywhere in Transformers.
         sep_token_id: closes a sentence.
         par_token_id: closes the last sentence of a paragraph, in place of `sep_token_id`.
@@ -50,6 +52,7 @@ class TranslationConfig(HubConfig):
     max_target_tokens: int = 1024
     source_language: str | None = None
     target_language: str | None = None
+    reads_inline_terms: bool = False
     is_encoder_decoder: bool = True
     use_cache: bool = True
     pad_token_id: int | None = 0

@@ -5,7 +5,7 @@
 from dataclasses import dataclass
 
 from .documents import ParallelDocument, SentencePair
-from .inline_terms import Glossary
+from .inline_terms import InlineTerms
 from .text_hashes import text_hash
 
 
@@ -15,7 +15,7 @@ class Augmentation:
 
     Args:
         uppercase_share: share of the pairs that are written in capitals on both sides, from 0 to below 1.
-        glossary: file of terms, see `inline_terms.Glossary`; None: no inline terms.
+        glossary: file of terms, see `glossary_files`; None: no inline terms.
         glossary_share: of the pairs that have a glossary term, the share whose source gets its translation inline, from
             0 to 1.
     """
@@ -36,11 +36,15 @@ class PairAugmenter:
 
     Args:
         augmentation: the settings; the glossary is read from its file.
+        source_language, target_language: ISO 639 codes, for a glossary of several languages.
     """
 
-    def __init__(self, augmentation: Augmentation) -> None:
+    def __init__(
+        self, augmentation: Augmentation, source_language: str | None = None, target_language: str | None = None
+    ) -> None:
         self.augmentation = augmentation
-        self.glossary = None if augmentation.glossary is None else Glossary(augmentation.glossary)
+        path = augmentation.glossary
+        self.inline_terms = None if path is None else InlineTerms(path, source_language, target_language)
 
     def augmented(self, document: ParallelDocument) -> ParallelDocument:
         """The document with some of its pairs changed."""
@@ -51,8 +55,8 @@ class PairAugmenter:
 
     def _changed(self, pair: SentencePair) -> SentencePair:
         source, target = pair.source, pair.target
-        if self.glossary is not None and _is_sampled(self.augmentation.glossary_share, "terms", pair):
-            source = self.glossary.marked(source, target) or source
+        if self.inline_terms is not None and _is_sampled(self.augmentation.glossary_share, "terms", pair):
+            source = self.inline_terms.marked(source, target) or source
         if _is_sampled(self.augmentation.uppercase_share, "capitals", pair):
             source, target = source.upper(), target.upper()
         return SentencePair(source, target)

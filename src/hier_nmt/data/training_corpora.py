@@ -115,7 +115,8 @@ class TrainingCorpora:
     def documents(self, report: CleaningReport) -> Iterator[tuple[int, ParallelDocument]]:
         """The cleaned documents, each with the index of its corpus; fills `report`."""
         excluded = KnownTexts(chain.from_iterable(map(self.reader.read, self.excluded)))
-        cleaner, augmenter = PairCleaner(self.cleaning, excluded), PairAugmenter(self.augmentation)
+        cleaner = PairCleaner(self.cleaning, excluded)
+        augmenter = PairAugmenter(self.augmentation, self.reader.source_language, self.reader.target_language)
         for index, corpus in enumerate(self.corpora):
             if self.cleaning.needs_survey:
                 cleaner.start_corpus(self.survey(corpus))

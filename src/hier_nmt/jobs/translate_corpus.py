@@ -17,6 +17,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from ..data.documents import ParallelDocument
 from ..data.text_files import locked
+from ..text.glossary import TermUse
 from ..translation.batched_generation import check_positive
 from ..translation.document_translator import DocumentTranslator
 from ..translation.translation_report import DecodingStatistics
@@ -49,10 +50,12 @@ def translate_documents(
     max_batch_tokens: int | None = None,
     max_source_tokens: int | None = None,
     max_target_tokens: int | None = None,
+    glossary_method: str = "auto",
     group_sentences: int | None = None,
     output_file: str | Path | None = None,
     progress: bool = True,
     statistics: DecodingStatistics | None = None,
+    terms: list[TermUse] | None = None,
     workers: Workers | None = None,
     waits: bool = True,
     **generate_kwargs: Any,
@@ -63,7 +66,7 @@ def translate_documents(
         model: an encoder-decoder model.
         tokenizer: of the source language, or of both.
         documents: parallel documents, whose source is read, or paragraphs of source sentences, or `SourceDocument`s
-            with a context.
+            with a context or terms.
         source_language, target_language: see `DocumentTranslator`.
         strategy: `sentence`, `current`, `prefix` or `document`; default: the one that suits the model's windows.
         target_tokenizer: of the target language, if it has its own.
@@ -71,6 +74,7 @@ def translate_documents(
         batch_size: windows in a batch.
         max_batch_tokens: padded source tokens in a batch.
         max_source_tokens, max_target_tokens: limits of a window; default: the model's.
+        glossary_method: of the documents' glossaries, see `DocumentTranslator`.
         group_sentences: documents are decoded in groups of about this many sentences. Batches are filled from all
             documents of a group, which are written when the group is finished. Default: 1,024, and 16,384 for `prefix`,
             whose batches hold one sentence of each document.
@@ -80,6 +84,7 @@ def translate_documents(
             an interrupted run loses at most one batch.
         progress: shows a progress bar of sentences.
         statistics: the run's counts are added to it, including those of documents from an earlier run.
+        terms: what became of the terms of glossaries is added to it, sentences counted in each document.
         workers: this process and others that translate the same documents at the same time with the same arguments;
             `output_file` is then a folder, which exists.
         waits: wait for what the others are translating.
@@ -91,7 +96,7 @@ def translate_documents(
         UnfinishedWork: other workers are still translating, and `waits` is False.
     """
     check_positive(group_sentences=group_sentences)
-    options = {
+    options: dict[str, Any] = {
         "target_tokenizer": target_tokenizer,
         "source_language": source_language,
         "target_language": target_language,
@@ -101,6 +106,7 @@ def translate_documents(
         "max_batch_tokens": max_batch_tokens,
         "max_source_tokens": max_source_tokens,
         "max_target_tokens": max_target_tokens,
+        "glossary_method": glossary_method,
         "generate_kwargs": generate_kwargs,
     }
 
@@ -118,6 +124,8 @@ def translate_documents(
         logger.warning(problem)
     if statistics is not None:
         statistics.add(total)
+    if terms is not None:
+        terms.extend(use for document in finished for use in document.terms)
     return [document.paragraphs for document in finished]
 
 
@@ -266,7 +274,9 @@ def _num_sentences(document: Document) -> int:
 
 def _source_hash(source: SourceDocument) -> str:
     """A hash of everything that the translation of a document depends on."""
-    parts = [source.context, source.context_translation] if source.context else []
+    parts: list[Any] = [source.context, source.context_translation] if source.context else []
+    if source.glossary is not None or source.do_not_translate:
+        parts += [None if source.glossary is None else source.glossary.terms, source.do_not_translate]
     return _text_hash([source.paragraphs, *parts] if parts else source.paragraphs)
 
 
@@ -296,7 +306,8 @@ class _TranslationFile:
                 f"{self.path} holds the translation of another text as document {index} "
                 f"(there {line['id']!r}, now {name!r}); give another output file, or delete this one"
             )
-        return TranslatedDocument(line["paragraphs"], DecodingStatistics(**line["statistics"]))
+        uses = [TermUse(*use) for use in line.get("terms", ())]
+        return TranslatedDocument(line["paragraphs"], DecodingStatistics(**line["statistics"]), terms=uses)
 
     def append(self, name: str | None, source: SourceDocument, document: TranslatedDocument) -> None:
         """Writes a finished document and flushes."""
@@ -309,6 +320,7 @@ class _TranslationFile:
                 "source": _source_hash(source),
                 "paragraphs": document.paragraphs,
                 "statistics": asdict(document.statistics),
+                **({"terms": document.terms} if document.terms else {}),
             }
         )
 
@@ -363,6 +375,7 @@ def _settings(translator: DocumentTranslator) -> dict[str, Any]:
         "max_new_tokens": generator.max_new_tokens,
         "generation": {name: _as_json(value) for name, value in generation.items()},
         "other_options": {name: _as_json(value) for name, value in generator.generate_kwargs.items()},
+        **({} if translator.glossary_method == "auto" else {"glossary_method": translator.glossary_method}),
         "dtype": str(model.dtype),
         "model": _model_hash(model),
         "tokenizers": [_vocabulary_hash(tokenizer) for tokenizer in (vocabulary.source, vocabulary.target)],

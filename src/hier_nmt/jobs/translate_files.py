@@ -6,7 +6,7 @@ import os
 import re
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby, zip_longest
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from transformers import AutoConfig, PreTrainedConfig, PreTrainedModel, PreTrain
 from transformers.utils import logging
 
 from ..data.formats.document_file import DocumentFile, Unit
+from ..text.glossary import Glossary
 from ..text.long_sentences import sentence_joiner
 from ..text.segmentation import Segment, replace_sentences, segment_text
 from ..translation.translation_state import SourceDocument
@@ -179,6 +180,8 @@ def translate_file(
     source_language: str,
     target_language: str | None = None,
     context: Sequence[Sequence[str]] = (),
+    glossary: Glossary | None = None,
+    do_not_translate: tuple[str, ...] = (),
     retranslate: bool = False,
     output_file: str | Path | None = None,
     **options: Any,
@@ -192,6 +195,8 @@ def translate_file(
         source_language: ISO 639 code, by whose rules units are split into sentences.
         target_language: ISO 639 code.
         context: paragraphs of sentences before each document, read but not translated.
+        glossary: terms with prescribed translations.
+        do_not_translate: terms that stay as they are.
         retranslate: whether to translate units again that have a translation.
         output_file: stores finished parts, see `translate_documents`; an interrupted run continues from it.
         options: of `translate_documents`.
@@ -200,10 +205,11 @@ def translate_file(
         ResumeError: `output_file` belongs to another model, other settings or another text.
     """
     work = FileTranslation(file, source_language, target_language, part_limit(model), context, retranslate)
+    parts = [replace(part, glossary=glossary, do_not_translate=do_not_translate) for part in work.parts]
     translated = translate_documents(
         model,
         tokenizer,
-        work.parts,
+        parts,
         output_file=output_file,
         source_language=source_language,
         target_language=target_language,

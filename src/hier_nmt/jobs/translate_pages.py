@@ -3,7 +3,7 @@
 """Translates HTML and Markdown pages, in parts that an interrupted run does not repeat."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from ..data.formats.page_declarations import decode_page, with_declarations
 from ..data.formats.registry import format_of, read_document_file
 from ..data.text_files import byte_order_mark
 from ..text.document_layout import DocumentLayout
+from ..text.glossary import Glossary
 from ..text.long_sentences import sentence_joiner
 from ..translation.pipeline_inputs import TEXT_FORMATS, document_layout
 from .skipped_text import count_skipped
@@ -93,6 +94,8 @@ def translate_page(
     source_language: str,
     target_language: str | None = None,
     context: Sequence[Sequence[str]] = (),
+    glossary: Glossary | None = None,
+    do_not_translate: tuple[str, ...] = (),
     output_file: str | Path | None = None,
     **options: Any,
 ) -> tuple[bytes, list[TranslatedSentence], Mapping[str, int]]:
@@ -105,6 +108,8 @@ def translate_page(
         source_language: ISO 639 code, by whose rules text is split into sentences.
         target_language: ISO 639 code.
         context: paragraphs of sentences before the page, read but not translated.
+        glossary: terms with prescribed translations.
+        do_not_translate: terms that stay as they are.
         output_file: stores finished parts, see `translate_documents`; an interrupted run continues from it.
         options: of `translate_documents`.
 
@@ -113,10 +118,11 @@ def translate_page(
         ResumeError: `output_file` belongs to another model, other settings or another text.
     """
     work = PageTranslation(page, source_language, target_language, part_limit(model), context)
+    parts = [replace(part, glossary=glossary, do_not_translate=do_not_translate) for part in work.parts]
     translated = translate_documents(
         model,
         tokenizer,
-        work.parts,
+        parts,
         output_file=output_file,
         source_language=source_language,
         target_language=target_language,

@@ -13,13 +13,14 @@ translated. Untranslatable spans and symbols inside the core are preserved in on
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import NamedTuple
 
 from .inline_markup import CLOSING_PUNCTUATION, Mark, insert_marks
 from .protected_spans import protected_spans, protected_texts
-from .untranslatable_spans import UntranslatableSpan, acts_as_word, untranslatable_spans
+from .untranslatable_spans import UntranslatableSpan, acts_as_word, find_terms, untranslatable_spans
 
 NO_LETTERS = "no letters"
 UNKNOWN_SCRIPT = "letters that the tokenizer does not know"
@@ -63,6 +64,7 @@ class SentenceParts(NamedTuple):
         protected: the untranslatable spans that the translation must contain, in this order.
         replaced_spans: (stand-in, span) for each span that was replaced by a stand-in.
         without_stand_ins: the same sentence split without stand-ins; None if this one has none.
+        terms: those of the terms that stay as they are that the sentence has, each as often as it has it.
     """
 
     before: str
@@ -72,6 +74,7 @@ class SentenceParts(NamedTuple):
     protected: tuple[str, ...] = ()
     replaced_spans: tuple[tuple[str, str], ...] = ()
     without_stand_ins: "SentenceParts | None" = None
+    terms: tuple[str, ...] = ()
 
     def restore(self, translation: str) -> str:
         """The translated sentence: the translation of the core with all untranslatable text inserted."""
@@ -83,12 +86,16 @@ class SentenceParts(NamedTuple):
 
     def keeps_protected(self, translation: str) -> bool:
         """Whether the restored translation contains the protected spans of the source, equally often and in the same
-        order, and no others."""
-        if not self.protected:
+        order, and no others; and the terms that stay as they are, at least as often."""
+        if not self.protected and not self.terms:
             return not protected_texts(translation)
         # Digits of a stand-in inside another number mean that the stand-in was not copied.
         are_copied = all(translation.count(stand_in) == 1 for stand_in, _ in self.replaced_spans)
-        return are_copied and tuple(protected_texts(self.restore(translation))) == self.protected
+        restored = self.restore(translation)
+        if not are_copied or tuple(protected_texts(restored)) != self.protected:
+            return False
+        found = [restored[start:stop] for start, stop in find_terms(restored, self.terms)]
+        return not Counter(self.terms) - Counter(found)
 
 
 def candidate_characters(texts: Iterable[str], with_letters: bool = False) -> set[str]:
@@ -114,22 +121,26 @@ def classify_characters(unknown: Iterable[str]) -> UnknownCharacters:
     return UnknownCharacters(frozenset(unknown - letters - set(plain_forms)), plain_forms, letters)
 
 
-def split_sentence(text: str, characters: UnknownCharacters, stand_ins: Sequence[str] = ()) -> SentenceParts:
+def split_sentence(
+    text: str, characters: UnknownCharacters, stand_ins: Sequence[str] = (), terms: Sequence[str] = ()
+) -> SentenceParts:
     """The sentence split into untranslatable text and the core to translate.
 
     Args:
         text: a sentence.
         characters: those that the tokenizer does not know.
         stand_ins: those of `STAND_INS` that the tokenizer knows.
+        terms: terms that stay as they are.
     """
-    spans = _find_spans(text, characters)
+    spans = _find_spans(text, characters, terms)
     protected = tuple(protected_texts(text))
-    extracted = _extract(text, spans)._replace(protected=protected)
+    found = tuple(text[start:stop] for start, stop in find_terms(text, terms))
+    extracted = _extract(text, spans)._replace(protected=protected, terms=found)
     read, replaced_spans = _with_stand_ins(text, spans, stand_ins)
     if not replaced_spans:
         return extracted
-    parts = _extract(read, _find_spans(read, characters))
-    return parts._replace(protected=protected, replaced_spans=replaced_spans, without_stand_ins=extracted)
+    parts = _extract(read, _find_spans(read, characters, terms))
+    return parts._replace(protected=protected, replaced_spans=replaced_spans, without_stand_ins=extracted, terms=found)
 
 
 def has_message(text: str) -> bool:
@@ -192,13 +203,13 @@ def _with_stand_ins(
     return read + text[position:], tuple(replaced_spans)
 
 
-def _find_spans(text: str, characters: UnknownCharacters) -> list[UntranslatableSpan]:
+def _find_spans(text: str, characters: UnknownCharacters, terms: Sequence[str] = ()) -> list[UntranslatableSpan]:
     patterns = []
     if not characters.symbols.isdisjoint(text):
         patterns.append(_class(characters.symbols))
     if not characters.letters.isdisjoint(text):
         patterns.append(rf"(?<!\w){_class(characters.letters)}(?!\w)")
-    return untranslatable_spans(text, "|".join(patterns))
+    return untranslatable_spans(text, "|".join(patterns), terms)
 
 
 def _class(characters: Iterable[str]) -> str:

@@ -7,6 +7,7 @@ Adjacent spans are merged, and so is a pair of tags with only such spans inside.
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from itertools import groupby
 from typing import Literal, NamedTuple
 
@@ -28,16 +29,18 @@ class UntranslatableSpan(NamedTuple):
         return self.kind in ("open", "close")
 
 
-def untranslatable_spans(text: str, unknown: str) -> list[UntranslatableSpan]:
+def untranslatable_spans(text: str, unknown: str, terms: Sequence[str] = ()) -> list[UntranslatableSpan]:
     """The untranslatable spans of a sentence, in order and without overlaps.
 
     Args:
         text: a sentence.
         unknown: a regular expression that matches what the tokenizer does not know; empty if it knows everything.
+        terms: terms that stay as they are; in other spans they have no effect.
     """
     protected = protected_spans(text)
     unpaired = _unpaired_tags(text, protected)
     spans = [_from_protected(text, span, span.start in unpaired) for span in protected]
+    spans = sorted([*spans, *_term_spans(text, spans, terms)])
     if unknown:
         positions = {position for span in spans for position in range(span.start, span.stop)}
         found = (match.span() for match in re.finditer(unknown, text))
@@ -45,6 +48,23 @@ def untranslatable_spans(text: str, unknown: str) -> list[UntranslatableSpan]:
         parts = (part for span in found for part in _outside(*span, positions))
         spans = sorted([*spans, *(UntranslatableSpan(start, stop, "symbols") for start, stop in parts)])
     return _merge_adjacent(text, spans)
+
+
+def find_terms(text: str, terms: Sequence[str]) -> list[tuple[int, int]]:
+    """Where these terms stand in a text [start, stop), exactly as they are written, at each place the longest."""
+    return [match.span() for match in _term_pattern(tuple(terms)).finditer(text)] if terms else []
+
+
+@lru_cache(maxsize=64)
+def _term_pattern(terms: tuple[str, ...]) -> re.Pattern[str]:
+    longest_first = sorted(terms, key=len, reverse=True)
+    return re.compile("|".join(rf"(?<!\w){re.escape(term)}(?!\w)" for term in longest_first))
+
+
+def _term_spans(text: str, spans: Sequence[UntranslatableSpan], terms: Sequence[str]) -> Iterator[UntranslatableSpan]:
+    for start, stop in find_terms(text, terms):
+        if all(stop <= span.start or span.stop <= start for span in spans):
+            yield UntranslatableSpan(start, stop, "word")
 
 
 def acts_as_word(text: str, span: UntranslatableSpan) -> bool:

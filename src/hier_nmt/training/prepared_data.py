@@ -16,11 +16,11 @@ from datasets import Dataset
 from transformers import PreTrainedTokenizerBase
 
 from ..data.corpus_tables import corpora_table, read_report, token_table
-from ..data.inline_terms import without_terms
 from ..data.tokenization import load_tokenizers, save_tokenizers, train_tokenizer
 from ..data.training_corpora import CleaningReport, TrainingCorpora
 from ..data.window_tables import closing_tokens, weighted_windows, window_table
 from ..data.word_vectors import words_with_vectors
+from ..text.inline_terms import without_terms
 from ..translation.language_tokens import LanguageTokens
 from .checkpoints import check_same_tokenizer
 from .recipes import Recipe

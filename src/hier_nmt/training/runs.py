@@ -113,6 +113,8 @@ def build_model(recipe: Recipe, tokenizers: Tokenizers) -> PreTrainedModel:
     """A new model, initialised from `training.init_from` if given."""
     source, target = tokenizers.source, tokenizers.target
     config = _continued_config(recipe) if recipe.init_config else _new_config(recipe, tokenizers)
+    if recipe.data.augmentation.glossary is not None:
+        config.reads_inline_terms = True
     set_seed(recipe.training.get("seed", 42))
     model: Any = AutoModelForSeq2SeqLM.from_config(config)
     if recipe.attn_implementation is not None:

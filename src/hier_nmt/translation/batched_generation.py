@@ -20,6 +20,10 @@ from .generation_constraints import (
     WithinPositions,
 )
 from .loop_prevention import WithoutLoops
+from .term_constraints import ForcedTerms, Forcing, Replay, Replayed, ReplayedScores, TargetWords
+
+# Beams of a run that must write a term: the fewest, so that the words before it can suit it.
+_MIN_FORCED_BEAMS = 4
 
 
 class StopConditions(NamedTuple):
@@ -33,13 +37,14 @@ class StopConditions(NamedTuple):
 
 
 class Request(NamedTuple):
-    """One row for the decoder: source ids, the forced target prefix without the start token, the longest output and,
-    of a window without a prefix, what its translation must have."""
+    """One row for the decoder: source ids, the forced target prefix without the start token, the longest output, of a
+    window without a prefix what its translation must have, and a term that must be written."""
 
     source_ids: list[int]
     prefix_ids: list[int]
     max_new_tokens: int
     expected: ExpectedWindow | None = None
+    forcing: Forcing | None = None
 
 
 class Output(NamedTuple):
@@ -70,6 +75,7 @@ class BatchedGenerator:
         max_batch_tokens: source and prefix tokens in a batch, padding counted; None means no limit.
         generate_kwargs: options of `generate`; a length limit among them replaces that of the requests.
         start_id: the token that each target sentence begins with, or None.
+        target_words: gives the words of the target vocabulary, which requests with a `forcing` need.
 
     Attributes:
         memory: asked before a request is decoded, and told afterwards; at first there is none.
@@ -87,17 +93,16 @@ class BatchedGenerator:
         max_batch_tokens: int | None,
         generate_kwargs: dict[str, Any],
         start_id: int | None = None,
+        target_words: Callable[[], TargetWords] | None = None,
     ) -> None:
         check_positive(batch_size=batch_size, max_batch_tokens=max_batch_tokens)
         self.memory: OutputMemory | None = None
         self.model, self.pad_token_ids = model, pad_token_ids
         self.source_separator_ids, self.separator_ids = (side or () for side in separators)
-        self.limits, self.start_id = position_limits(model.config), start_id
+        self.limits, self.start_id, self.target_words = position_limits(model.config), start_id, target_words
         self.follows_source = getattr(model.config, "restart_target_sentences", False)
         self.batch_size, self.max_batch_tokens = batch_size, max_batch_tokens
         self.generation_config, self.generate_kwargs, self.max_new_tokens = _generation_options(model, generate_kwargs)
-        # Greedy rows are cut at their own length; beams would know of the longer time that the batch has.
-        self._ends_by_length = self.max_new_tokens is None and self.generation_config.num_beams not in (None, 1)
 
     @contextmanager
     def inference(self) -> Iterator[None]:
@@ -123,7 +128,7 @@ class BatchedGenerator:
         """The output of every request, in order.
 
         Args:
-            requests: all of which, or none, are windows with something expected.
+            requests: all of which, or none, are windows with something expected, and all or none have a `forcing`.
             ends: how their runs may end.
             on_output: called with the index of each request that is done.
             on_written: called with the index of a window and the number of its sentences that are complete so far.
@@ -136,13 +141,32 @@ class BatchedGenerator:
         for indices in self._batches(requests, [index for index, output in enumerate(outputs) if output is None]):
             batch = [requests[index] for index in indices]
             hooks = self._hooks(batch, ends, _renumbered(on_written, indices))
-            decoded = self._generate(batch, ends, hooks)
+            decoded = self._generate(batch, ends, hooks, self._num_beams(batch))
             if memory is not None:
                 memory.add(batch, ends, decoded)
             for index, output in zip(indices, decoded, strict=True):
                 outputs[index] = output
                 on_output(index)
         return [output for output in outputs if output is not None]
+
+    def replay(self, requests: list[Request], replays: Sequence[Replay], ends: StopConditions) -> list[Replayed]:
+        """What the model thinks of known translations of the requests, in order."""
+        replayed: dict[int, Replayed] = {}
+        for indices in self._batches(requests, range(len(requests))):
+            batch = [requests[index] for index in indices]
+            limits = [len(replays[index].target_ids) for index in indices]
+            scores = ReplayedScores([replays[index] for index in indices], _num_given(batch))
+            self._generate(batch, ends, {"logits_processor": [scores]}, 1, limits)
+            replayed.update(zip(indices, scores.complete(), strict=True))
+        return [replayed[index] for index in range(len(requests))]
+
+    def _num_beams(self, batch: Sequence[Request]) -> int:
+        num_beams = self.generation_config.num_beams or 1
+        return num_beams if batch[0].forcing is None else max(num_beams, _MIN_FORCED_BEAMS)
+
+    def _ends_by_length(self, num_beams: int) -> bool:
+        """Greedy rows are cut at their own length; beams would know of the longer time that the batch has."""
+        return self.max_new_tokens is None and num_beams > 1
 
     def _batches(self, requests: list[Request], wanted: Sequence[int]) -> Iterator[list[int]]:
         """Indices of the wanted requests, longest first: what does not fit into memory fails at once."""
@@ -166,10 +190,13 @@ class BatchedGenerator:
         start_ids = {self.pad_token_ids[1], self.generation_config.decoder_start_token_id}
         without_loops = WithoutLoops(sources, self.separator_ids, ends.end_ids, start_ids)
         hooks: dict[str, list[Any]] = {"logits_processor": [without_loops]}
-        if self._ends_by_length:
+        forcings = [request.forcing for request in batch if request.forcing is not None]
+        if forcings:
+            assert self.target_words is not None
+            hooks["logits_processor"].append(ForcedTerms(forcings, _num_given(batch), self.target_words()))
+        if self._ends_by_length(self._num_beams(batch)):
             lengths = [request.max_new_tokens for request in batch]
-            num_given = 1 + max(len(request.prefix_ids) for request in batch)
-            hooks["logits_processor"].append(WithinLengths(lengths, num_given, ends.end_ids))
+            hooks["logits_processor"].append(WithinLengths(lengths, _num_given(batch), ends.end_ids))
         expected = [request.expected for request in batch if request.expected is not None]
         if expected:
             ends_rows = self.generation_config.num_beams in (None, 1)
@@ -190,9 +217,18 @@ class BatchedGenerator:
         target_of = dict(zip(self.source_separator_ids, self.separator_ids, strict=True))
         return [*(target_of[token_id] for token_id in request.source_ids if token_id in target_of), end_id]
 
-    def _generate(self, batch: list[Request], ends: StopConditions, hooks: dict[str, Any]) -> list[Output]:
-        limits = [self.max_new_tokens or request.max_new_tokens for request in batch]
+    def _generate(
+        self,
+        batch: list[Request],
+        ends: StopConditions,
+        hooks: dict[str, Any],
+        num_beams: int,
+        limits: list[int] | None = None,
+    ) -> list[Output]:
+        limits = limits or [self.max_new_tokens or request.max_new_tokens for request in batch]
         config = copy.copy(self.generation_config)
+        if num_beams != (config.num_beams or 1):
+            config.num_beams = num_beams
         config.max_new_tokens = max(limits)
         config.eos_token_id = ends.end_ids if len(ends.end_ids) > 1 else ends.end_ids[0]
         forced = (config.forced_bos_token_id, config.forced_eos_token_id)
@@ -206,11 +242,12 @@ class BatchedGenerator:
             )
         inputs = self._inputs(batch)
         generate: Callable[..., Any] = self.model.generate  # type: ignore[assignment]
-        sequences = generate(**inputs, generation_config=config, **self.generate_kwargs, **hooks)
+        sequences = generate(**inputs, generation_config=config, **{**self.generate_kwargs, **hooks})
         num_given = inputs["decoder_input_ids"].shape[1] if "decoder_input_ids" in inputs else 1
         rows = getattr(sequences, "sequences", sequences)[:, num_given:].tolist()
         return [
-            _output(row, ends.end_ids, limit, self._ends_by_length) for row, limit in zip(rows, limits, strict=True)
+            _output(row, ends.end_ids, limit, self._ends_by_length(num_beams))
+            for row, limit in zip(rows, limits, strict=True)
         ]
 
     def _inputs(self, batch: list[Request]) -> dict[str, torch.Tensor]:
@@ -223,6 +260,11 @@ class BatchedGenerator:
             inputs["decoder_input_ids"], inputs["decoder_attention_mask"] = _padded(rows, target_pad, left=True)
         device = self.model.device
         return {name: tensor.to(device) for name, tensor in inputs.items()}
+
+
+def _num_given(batch: Sequence[Request]) -> int:
+    """Tokens before the first new one: the start token and the longest prefix."""
+    return 1 + max(len(request.prefix_ids) for request in batch)
 
 
 def _renumbered(

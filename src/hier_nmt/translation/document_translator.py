@@ -14,7 +14,8 @@ Four strategies turn sentences into decoder runs:
 The decoder is not trusted: a translated window with the wrong number of separators, without an end, or with an empty
 sentence is thrown away for that sentence, which is then decoded again alone; so is a translation in a repetition loop,
 with the repetition forbidden, and one that lacks a placeholder or has it twice, with the placeholders taken out. Most
-loops are prevented, see `loop_prevention`. What happened is counted, and told of each sentence.
+loops are prevented, see `loop_prevention`. A translation that lacks a term of the document's glossary is decoded again
+with it, see `term_decoding`. What happened is counted, and told of each sentence.
 
 Dimensions: B batch, S source tokens, T target tokens.
 """
@@ -28,8 +29,10 @@ from ..text.long_sentences import sentence_joiner, split_long_sentence
 from ..text.windows import Window, fit_window
 from .batched_generation import BatchedGenerator, Output, Request, StopConditions, check_positive
 from .generation_constraints import ExpectedWindow
+from .glossary_options import methods_of
 from .language_tokens import LanguageTokens, check_languages, check_translates
 from .source_encoding import encode_documents
+from .term_decoding import TermDecoder
 from .translation_state import (
     ALTERED,
     EMPTY,
@@ -63,6 +66,8 @@ class DocumentTranslator:
         max_batch_tokens: padded source and prefix tokens in a batch; None means no limit.
         max_source_tokens: longest source window; default: the model's.
         max_target_tokens: longest target window; default: the model's.
+        glossary_method: how the terms of glossaries come into translations: `auto`, `inline` or `constrained`, see
+            `glossary_options.methods_of`.
         generate_kwargs: options of `generate`. `max_new_tokens` replaces the limit of 2 x source length + 10.
         on_progress: called with the number of sentences that were translated, those of a long window while it is
             written. A negative number takes back those of a window that is thrown away; they are counted again when
@@ -87,6 +92,7 @@ class DocumentTranslator:
         max_batch_tokens: int | None = None,
         max_source_tokens: int | None = None,
         max_target_tokens: int | None = None,
+        glossary_method: str = "auto",
         generate_kwargs: dict[str, Any] | None = None,
         on_progress: Callable[[int], object] | None = None,
     ) -> None:
@@ -108,6 +114,8 @@ class DocumentTranslator:
         start_id = start_id if languages.is_multilingual and not languages.mark_source else None
         target_tokenizer = target_tokenizer or tokenizer
         self.vocabulary = TranslationVocabulary(tokenizer, target_tokenizer, source_language, target_language, start_id)
+        if self.vocabulary.target_language is None:
+            self.vocabulary.target_language = getattr(config, "target_language", None)
         self.strategy = _checked_strategy(strategy, window_sentences, self.vocabulary)
         self.window_sentences = 1 if self.strategy == "sentence" else window_sentences
         self.max_source_tokens = max_source_tokens or _length_limit(config, "max_source_tokens")
@@ -120,7 +128,12 @@ class DocumentTranslator:
             max_batch_tokens,
             {**language_options, **(generate_kwargs or {})},
             start_id if self.vocabulary.has_separators else None,
+            lambda: self.vocabulary.target_words,
         )
+        self.glossary_method = glossary_method
+        self.has_inline_terms, is_constrained = methods_of(glossary_method, model, self.vocabulary)
+        decoder = TermDecoder(self.generator, self.vocabulary, self._request_for_terms)
+        self.term_decoder = decoder if is_constrained else None
         self.limits = self.generator.limits
         self.joiner = sentence_joiner(getattr(config, "target_language", None))
         self.on_progress = on_progress or (lambda num_sentences: None)
@@ -180,7 +193,7 @@ class DocumentTranslator:
 
     def _prepared(self, documents: Sequence[SourceDocument]) -> list[TranslationState]:
         """The documents, encoded and checked, with their long sentences marked."""
-        working = encode_documents(documents, self.vocabulary, self._num_context())
+        working = encode_documents(documents, self.vocabulary, self._num_context(), self.has_inline_terms)
         limits = self._sentence_limits()
         for document in working:
             if limits is not None:
@@ -243,8 +256,15 @@ class DocumentTranslator:
             for document, index in wanted
         ]
         # Each piece is a sentence of a document of its own, so that it is decoded with all the usual care.
-        pieces_as_documents = [TranslationState.of_sentences(texts, encode(texts), self.vocabulary) for texts in pieces]
-        self._decode_alone([(piece, index) for piece in pieces_as_documents for index in range(len(piece.texts))])
+        pieces_as_documents = [
+            TranslationState.of_sentences(
+                texts, encode(texts), self.vocabulary, document.glossary, self.has_inline_terms
+            )
+            for texts, (document, _) in zip(pieces, wanted, strict=True)
+        ]
+        all_pieces = [(piece, index) for piece in pieces_as_documents for index in range(len(piece.texts))]
+        self._decode_alone(all_pieces)
+        self._use_terms(all_pieces)
         for (document, index), piece in zip(wanted, pieces_as_documents, strict=True):
             document.join_pieces(index, piece, self.joiner)
             if index >= document.first:
@@ -255,6 +275,26 @@ class DocumentTranslator:
         alone = [(job.document, job.window.start) for job in jobs if job.num_sentences == 1]
         self._decode_alone(alone, report=True)
         self._decode_windows([job for job in jobs if job.num_sentences > 1])
+        self._use_terms([(job.document, index) for job in jobs for index in range(job.first, job.window.stop)])
+
+    def _use_terms(self, places: list[Place]) -> None:
+        """Decodes sentences again that lack terms of their glossary."""
+        if self.term_decoder is not None:
+            self.term_decoder.use_terms(places)
+
+    def _request_for_terms(self, document: TranslationState, index: int) -> tuple[Request, StopConditions]:
+        """The current sentence behind the translations of its context, or alone if it has none; and how it may end."""
+        start = index
+        if self.window_sentences != 1 and self.vocabulary.has_separators:
+            wanted = Window(0 if self.window_sentences == 0 else max(0, index + 1 - self.window_sentences), index + 1)
+            start = self._fit(document, wanted).start
+            untranslated = [at for at in range(start, index) if not document.target_ids[at] or at in document.long]
+            start = untranslated[-1] + 1 if untranslated else start
+        window = Window(start, index + 1)
+        if start == index:
+            return self._request(document.alone_ids(index)), self.vocabulary.alone_ends()
+        prefix_ids, num_source = document.prefix_ids(window), document.source_lengths[index]
+        return self._request(document.source_ids(window), prefix_ids, num_source), self.vocabulary.prefix_ends
 
     def _jobs(self, document: TranslationState) -> list[WindowJob]:
         """The windows of a document, of the strategies that know them beforehand."""
@@ -367,6 +407,7 @@ class DocumentTranslator:
         for job, output in zip(jobs, outputs, strict=True):
             failed += job.accept_current(output, self.vocabulary)
         self._decode_again(failed)
+        self._use_terms(places)
         self.on_progress(sum(index >= document.first for document, index in places))
 
     def _request(

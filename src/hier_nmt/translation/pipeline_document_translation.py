@@ -31,6 +31,7 @@ from ..text.long_sentences import sentence_joiner
 from .batched_generation import check_positive
 from .document_translator import DocumentTranslator
 from .engines import run_by
+from .glossary_options import glossary_of, terms_of
 from .language_tokens import LanguageTokens, check_translates
 from .pipeline_inputs import (
     checked_document,
@@ -57,8 +58,9 @@ _FORWARD_OPTIONS = (
     "max_batch_tokens",
     "max_source_tokens",
     "max_target_tokens",
+    "glossary_method",
 )
-_PREPROCESS_OPTIONS = ("source_language", "target_language", "text_format")
+_PREPROCESS_OPTIONS = ("source_language", "target_language", "text_format", "glossary", "do_not_translate")
 # What the translation pipeline of Transformers 4 called the languages.
 _OLDER_NAMES = {"src_lang": "source_language", "tgt_lang": "target_language"}
 _POSTPROCESS_OPTIONS = ("return_sentences", "return_details")
@@ -105,9 +107,15 @@ class DocumentTranslationPipeline(Pipeline):
             langcodes, any English name. Also `tgt_lang`.
         text_format: `plain`, `html` or `markdown`. Tags, attributes, code and link targets stay as they are; tags in a
             sentence stand at a border of words, see `project_marks`. Markdown needs markdown-it-py.
+        glossary: terms with prescribed translations: a mapping or pairs of a source term and its translation, or the
+            path of a file (CSV, tab-separated, TBX; package hier_nmt). Also a key of a document.
+        glossary_method: `inline`: translations are written into the source; for models trained with it. `constrained`:
+            sentences that lack a term are decoded again with it. `auto` (default): both, the first where it can be.
+        do_not_translate: a term or a list of terms that stay as they are, or a `Path` of a file of them. Also a key of
+            a document.
         return_sentences: adds `"sentences"`: a list of `{"source", "translation", "paragraph"}`.
-        return_details: adds `"details"`: the counts of what happened, and the sentences that were copied, cut, split or
-            decoded again, with the reasons; see `translation_report.details`.
+        return_details: adds `"details"`: the counts of what happened, the sentences that were copied, cut, split or
+            decoded again, with the reasons, and which terms were used; see `translation_report.details`.
         batch_size: windows in a batch.
         max_batch_tokens: source tokens in a batch, padding counted.
         max_source_tokens, max_target_tokens: longest window; default: the model's.
@@ -203,10 +211,26 @@ class DocumentTranslationPipeline(Pipeline):
         preprocess, forward, postprocess = self._sanitize_parameters(**kwargs)
         own_preprocess, own_forward, own_postprocess = pipeline_parameters(self)
         generate_kwargs = {**own_forward.get("generate_kwargs", {}), **forward.get("generate_kwargs", {})}
+        preprocess = {**own_preprocess, **preprocess}
+        if preprocess.get("glossary") is not None:
+            # Once for all documents: it may be a file.
+            languages = self._languages(preprocess.get("source_language"), preprocess.get("target_language"))
+            preprocess["glossary"] = glossary_of(preprocess["glossary"], *languages)
         return (
-            {**own_preprocess, **preprocess},
+            preprocess,
             {**own_forward, **forward, "generate_kwargs": generate_kwargs},
             {**own_postprocess, **postprocess},
+        )
+
+    def _languages(self, source_language: str | None, target_language: str | None) -> tuple[str, str | None]:
+        """ISO 639 codes of the languages that were given, or else of the model."""
+        config = self.model.config
+        languages = LanguageTokens(self.tokenizer)
+        source_language = source_language or getattr(config, "source_language", None)
+        target_language = target_language or getattr(config, "target_language", None)
+        return (
+            languages.code(source_language) if source_language else _DEFAULT_LANGUAGE,
+            languages.code(target_language) if target_language else None,
         )
 
     def _translate(
@@ -234,14 +258,11 @@ class DocumentTranslationPipeline(Pipeline):
         source_language: str | None = None,
         target_language: str | None = None,
         text_format: str = "plain",
+        glossary: Any = None,
+        do_not_translate: Any = None,
     ) -> Any:
         """The document as paragraphs of sentences: a `_PreparedDocument`."""
-        config = self.model.config
-        languages = LanguageTokens(self.tokenizer)
-        language = source_language or getattr(config, "source_language", None)
-        language = languages.code(language) if language else _DEFAULT_LANGUAGE
-        target_language = target_language or getattr(config, "target_language", None)
-        target_language = languages.code(target_language) if target_language else None
+        language, target_language = self._languages(source_language, target_language)
         document = checked_document(input_)
         layout = document_layout(document, text_format, language, sentence_joiner(target_language))
         translation = document.get("context_translation")
@@ -250,7 +271,9 @@ class DocumentTranslationPipeline(Pipeline):
             translation = [sentence for paragraph in translated for sentence in paragraph]
         context = context_paragraphs(document.get("context"), language)
         paragraphs = document["paragraphs"] if "paragraphs" in document else layout.paragraphs()
-        return _PreparedDocument(SourceDocument(paragraphs, context, translation), layout)
+        terms = glossary_of(document.get("glossary", glossary), language, target_language)
+        untranslated = terms_of(document.get("do_not_translate", do_not_translate))
+        return _PreparedDocument(SourceDocument(paragraphs, context, translation, terms, untranslated), layout)
 
     def _forward(  # type: ignore[override]
         self, model_inputs: Any, progress: bool = False, **options: Any
@@ -279,7 +302,7 @@ class DocumentTranslationPipeline(Pipeline):
             output["sentences"] = model_outputs.sentences()
         if return_details:
             translated = model_outputs.translated
-            output["details"] = details(translated.statistics, translated.events)
+            output["details"] = details(translated.statistics, translated.events, translated.terms)
         return output
 
     def stream(

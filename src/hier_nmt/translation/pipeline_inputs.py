@@ -13,7 +13,7 @@ from ..text.markdown_text import markdown_runs
 from ..text.segmentation import segment_text, sentences_by_paragraph
 
 TEXT_FORMATS = ("plain", "html", "markdown")
-_DOCUMENT_KEYS = ("text", "paragraphs", "context", "context_translation")
+_DOCUMENT_KEYS = ("text", "paragraphs", "context", "context_translation", "glossary", "do_not_translate")
 
 
 def documents_of(inputs: Any) -> Iterable[Any]:
@@ -41,9 +41,10 @@ def checked_document(document: Any) -> Mapping[str, Any]:
     if not isinstance(document, Mapping):
         raise _wrong_type(document)
     unknown = set(document) - set(_DOCUMENT_KEYS)
+    optional = ", ".join(f'"{name}"' for name in _DOCUMENT_KEYS[2:])
     if unknown or ("text" in document) == ("paragraphs" in document):
         raise ValueError(
-            f'a document has either "text" or "paragraphs", and perhaps "context" and "context_translation"; '
+            f'a document has either "text" or "paragraphs", and perhaps {optional}; '
             f"got the keys {sorted(map(str, document))}"
         )
     if "text" in document and not isinstance(document["text"], str):

@@ -5,6 +5,7 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from ..text.glossary import TermUse
 from ..text.untranslatable import (
     HAS_MESSAGE,
     NO_LETTERS,
@@ -17,7 +18,7 @@ from ..text.untranslatable import (
     split_sentence,
 )
 from .translation_report import COPIED, DecodingStatistics, SentenceEvent
-from .translation_state import SourceDocument, TranslationState, all_places
+from .translation_state import SourceDocument, TranslationState, all_places, term_uses
 from .translation_vocabulary import TranslationVocabulary
 
 
@@ -40,23 +41,34 @@ class _Sentence(NamedTuple):
 
 
 def encode_documents(
-    documents: Sequence[SourceDocument], vocabulary: TranslationVocabulary, num_context: int | None
+    documents: Sequence[SourceDocument],
+    vocabulary: TranslationVocabulary,
+    num_context: int | None,
+    has_inline_terms: bool = False,
 ) -> list[TranslationState]:
-    """The documents, encoded, with at most `num_context` sentences of the context before each (None: all of it)."""
-    sides = [side for document in documents for side in (document.context, document.paragraphs)]
-    texts = [text for side in sides for paragraph in side for text in paragraph]
+    """The documents, encoded, with at most `num_context` sentences of the context before each (None: all of it).
+
+    With `has_inline_terms` the translations of the terms of their glossaries stand in them.
+    """
+    sides = [(document, side) for document in documents for side in (document.context, document.paragraphs)]
+    rows = [(document.do_not_translate, text) for document, side in sides for row in side for text in row]
+    texts = [text for _, text in rows]
     unknown = vocabulary.classify_characters(texts)
-    parts = [split_sentence(text, unknown, vocabulary.stand_ins) for text in texts]
+    parts = [split_sentence(text, unknown, vocabulary.stand_ins, terms) for terms, text in rows]
     ids = vocabulary.encode([part.core for part in parts])
     encoded = (
         _Encoded(text, part, row, _nothing_to_translate(text, part.core, row, unknown, vocabulary))
         for text, part, row in zip(texts, parts, ids, strict=True)
     )
-    return [_encode_document(document, vocabulary, encoded, num_context) for document in documents]
+    return [_encode_document(document, vocabulary, encoded, num_context, has_inline_terms) for document in documents]
 
 
 def _encode_document(
-    document: SourceDocument, vocabulary: TranslationVocabulary, encoded: Iterator[_Encoded], num_context: int | None
+    document: SourceDocument,
+    vocabulary: TranslationVocabulary,
+    encoded: Iterator[_Encoded],
+    num_context: int | None,
+    has_inline_terms: bool,
 ) -> TranslationState:
     """The document as one row of sentences, without those that have nothing to translate: these stay as they are."""
     context, _ = _sentences(document.context, encoded)
@@ -77,12 +89,24 @@ def _encode_document(
             num_copied=len(copied),
             num_messages=sum(incident.reason == HAS_MESSAGE for incident in copied),
             num_protected=sum(len(sentence.parts.protected) for sentence in sentences),
+            num_untranslated_terms=sum(len(sentence.parts.terms) for sentence in sentences),
         ),
         copied=copied,
+        glossary=document.glossary,
+        has_inline_terms=has_inline_terms,
+        other_terms=list(_other_terms(document, copied)),
     )
     if document.context_translation is not None:
         working.add_known([document.context_translation[sentence.number] for sentence in context])
     return working
+
+
+def _other_terms(document: SourceDocument, copied: Sequence[SentenceEvent]) -> Iterator[TermUse]:
+    """What became of the terms of sentences that are copied."""
+    if document.glossary is not None and copied:
+        texts = [text for paragraph in document.paragraphs for text in paragraph]
+        for number in (one.sentence for one in copied):
+            yield from term_uses(document.glossary, document.glossary.find(texts[number]), number, texts[number])
 
 
 def _sentences(

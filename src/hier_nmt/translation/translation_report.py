@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What happened while sentences were decoded: counts, and which sentences it happened to."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any, NamedTuple
+
+from ..text.glossary import INFLECTED, UNUSED, TermUse
 
 
 @dataclass
@@ -30,6 +32,12 @@ class DecodingStatistics:
         num_cut_in_loops: those of them whose decoding was caught in a repetition loop.
         num_split: sentences longer than the model's limit, translated in pieces.
         num_shortened_windows: windows that lost context because they were longer than the model's limit.
+        num_untranslated_terms: terms that stay as they are in sentences that are translated; each is in the
+            translation.
+        num_terms: terms of the glossary in the sentences, each counted once in a sentence.
+        num_terms_inflected: those of them that the translation has in another form.
+        num_terms_unused: those of them that the translation does not have.
+        num_term_retries: sentences that were decoded again because their translation lacked a term.
     """
 
     num_sentences: int = 0
@@ -49,6 +57,27 @@ class DecodingStatistics:
     num_cut_in_loops: int = 0
     num_split: int = 0
     num_shortened_windows: int = 0
+    num_untranslated_terms: int = 0
+    num_terms: int = 0
+    num_terms_inflected: int = 0
+    num_terms_unused: int = 0
+    num_term_retries: int = 0
+
+    def count_terms(self, uses: Sequence[TermUse]) -> None:
+        """Counts what became of terms."""
+        self.num_terms += len(uses)
+        self.num_terms_inflected += sum(one.use == INFLECTED for one in uses)
+        self.num_terms_unused += sum(one.use == UNUSED for one in uses)
+
+    def terms(self) -> list[str]:
+        """What became of the terms of the glossary, in a line if there were any."""
+        if not self.num_terms:
+            return []
+        num_given = self.num_terms - self.num_terms_inflected - self.num_terms_unused
+        return [
+            f"{self.num_terms} terms of the glossary: {num_given} used as given, {self.num_terms_inflected} in another "
+            f"form, {self.num_terms_unused} not used"
+        ]
 
     def add(self, other: "DecodingStatistics") -> None:
         """Adds the counts of `other` to these."""
@@ -56,11 +85,13 @@ class DecodingStatistics:
             setattr(self, count.name, getattr(self, count.name) + getattr(other, count.name))
 
     def protection(self) -> list[str]:
-        """What was kept of what is not language, in a line if there was any."""
-        if not self.num_protected:
-            return []
+        """What was kept of what is not language, and of terms, in a line each if there was any."""
         again = f"; {self.num_altered} sentences decoded again for them" if self.num_altered else ""
-        return [f"{self.num_protected} placeholders, tags and addresses, each kept{again}"]
+        kept = {
+            "placeholders, tags and addresses": self.num_protected,
+            "terms that are not translated": self.num_untranslated_terms,
+        }
+        return [f"{count} {what}, each kept{again}" for what, count in kept.items() if count]
 
     def problems(self) -> list[str]:
         """What a reader of the translation must know: one line for each kind of problem that happened."""
@@ -72,7 +103,10 @@ class DecodingStatistics:
             "left in the source language: placeholders or tags were lost or invented, twice": self.num_stayed_altered,
             "left in the source language: plural or select messages, whose cases differ by language": self.num_messages,
         }
-        return [f"{count} of {self.num_sentences} sentences {what}" for what, count in told.items() if count]
+        problems = [f"{count} of {self.num_sentences} sentences {what}" for what, count in told.items() if count]
+        if self.num_terms_unused:
+            problems.append(f"{self.num_terms_unused} of {self.num_terms} terms of the glossary not in the translation")
+        return problems
 
 
 class SentenceEvent(NamedTuple):
@@ -88,13 +122,16 @@ COPIED, CUT, SPLIT, DECODED_AGAIN = "copied", "cut", "split", "decoded_again"
 INCIDENT_KINDS = (COPIED, CUT, SPLIT, DECODED_AGAIN)
 
 
-def details(statistics: DecodingStatistics, events: Iterable[SentenceEvent]) -> dict[str, Any]:
-    """A document's counts, and for each kind of incident the sentences with the reasons.
+def details(
+    statistics: DecodingStatistics, events: Iterable[SentenceEvent], terms: Iterable[TermUse] = ()
+) -> dict[str, Any]:
+    """A document's counts, for each kind of incident the sentences with the reasons, and what became of terms.
 
     `{"counts": {...}, "copied": [{"sentence": 3, "reason": "no letters"}], "cut": [...], "split": [...],
-    "decoded_again": [...]}`; sentences are counted from 0, as in the list of sentences.
+    "decoded_again": [...], "terms": [{"sentence": 0, "source": "board", "target": "conseil", "use": "given"}]}`;
+    sentences are counted from 0, as in the list of sentences; a term is `given`, `inflected` or `unused`.
     """
     lists: dict[str, list[dict[str, Any]]] = {kind: [] for kind in INCIDENT_KINDS}
     for one in sorted(events):
         lists[one.kind].append({"sentence": one.sentence, "reason": one.reason})
-    return {"counts": asdict(statistics), **lists}
+    return {"counts": asdict(statistics), **lists, "terms": [one._asdict() for one in terms]}

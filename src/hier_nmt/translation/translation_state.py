@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from ..text.glossary import UNUSED, Glossary, TermMatch, TermUse
+from ..text.inline_terms import with_terms
 from ..text.untranslatable import SentenceParts
 from ..text.windows import Window, document_blocks, split_window
 from .batched_generation import Output
@@ -23,11 +25,15 @@ class SourceDocument:
         paragraphs: the sentences of each paragraph.
         context: paragraphs before these, read but not translated.
         context_translation: the translation of each context sentence, if there is one; only `prefix` reads it.
+        glossary: terms with prescribed translations.
+        do_not_translate: terms that stay as they are.
     """
 
     paragraphs: Sequence[Sequence[str]]
     context: Sequence[Sequence[str]] = ()
     context_translation: Sequence[str] | None = None
+    glossary: Glossary | None = None
+    do_not_translate: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         num_context = sum(len(paragraph) for paragraph in self.context)
@@ -40,11 +46,13 @@ class SourceDocument:
 
 @dataclass
 class TranslatedDocument:
-    """The translations in the paragraphs of the source, the counts of how they were made, and what happened to them."""
+    """The translations in the paragraphs of the source, the counts of how they were made, what happened to them, and
+    what became of the terms of a glossary."""
 
     paragraphs: list[list[str]]
     statistics: DecodingStatistics
     events: list[SentenceEvent] = field(default_factory=list)
+    terms: list[TermUse] = field(default_factory=list)
 
 
 # Why a sentence is decoded again, alone.
@@ -55,6 +63,7 @@ WRONG_SEPARATORS, ENDLESS, EMPTY, LOOP, ALTERED = (
     "a repetition loop",
     "a placeholder, tag or address lost or changed",
 )
+MISSING_TERM = "a term of the glossary not used"
 STAYED_EMPTY = "the model gave nothing, twice"
 STAYED_ALTERED = f"{ALTERED}, twice"
 # Why a translation is cut.
@@ -80,6 +89,9 @@ class TranslationState:
         long: sentences that are too long for the model and translated in pieces; no window holds them with others.
         events: what happened to the sentences of the row: (index, kind) -> reason.
         copied: the sentences that are not in the row, as there is nothing to translate.
+        glossary: terms with prescribed translations.
+        has_inline_terms: whether the model reads these in the source.
+        other_terms: the terms of sentences that are not in the row.
     """
 
     texts: list[str]
@@ -95,6 +107,9 @@ class TranslationState:
     long: set[int] = field(default_factory=set)
     events: dict[tuple[int, str], str] = field(default_factory=dict)
     copied: list[SentenceEvent] = field(default_factory=list)
+    glossary: Glossary | None = None
+    has_inline_terms: bool = False
+    other_terms: list[TermUse] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.translations: list[str | None] = [None] * len(self.texts)
@@ -107,14 +122,74 @@ class TranslationState:
             (row, column) for row, paragraph in enumerate(self.result) for column in range(len(paragraph))
         ]
         self._num_closing = 1 if self.vocabulary.has_separators else 0
+        self.terms = [[] if self.glossary is None else self.glossary.find(text) for text in self.texts]
+        if self.has_inline_terms:
+            self._write_terms([index for index, terms in enumerate(self.terms) if terms])
         self.source_lengths = [len(ids) + self._num_closing for ids in self.ids]
 
     @classmethod
     def of_sentences(
-        cls, texts: list[str], ids: list[list[int]], vocabulary: TranslationVocabulary
+        cls,
+        texts: list[str],
+        ids: list[list[int]],
+        vocabulary: TranslationVocabulary,
+        glossary: Glossary | None = None,
+        has_inline_terms: bool = False,
     ) -> "TranslationState":
         """Sentences that have nothing to do with each other."""
-        return cls(texts, ids, [False] * len(texts), 0, vocabulary)
+        ends_paragraph = [False] * len(texts)
+        return cls(texts, ids, ends_paragraph, 0, vocabulary, glossary=glossary, has_inline_terms=has_inline_terms)
+
+    def _write_terms(self, indices: Sequence[int]) -> None:
+        """Encodes sentences with the translations of their terms in them, each after the first place of its term."""
+        marked = []
+        for index in indices:
+            first = {match.term: match for match in reversed(self.terms[index])}
+            translations = sorted((match.stop, match.term.targets[0]) for match in first.values())
+            marked.append(with_terms(self.texts[index], translations))
+        for index, ids in zip(indices, self.vocabulary.encode_with_terms(marked), strict=True):
+            self.ids[index] = ids
+
+    def ids_without_term(self, index: int, match: TermMatch) -> list[int]:
+        """The token ids of a sentence from which a term is taken out, wherever it stands."""
+        text, position = "", 0
+        for one in self.terms[index]:
+            if one.term == match.term:
+                text += self.texts[index][position : one.start]
+                position = one.stop
+        (ids,) = self.vocabulary.encode([text + self.texts[index][position:]])
+        return ids
+
+    def missing_terms(self, index: int, ids: list[int] | None = None) -> list[TermMatch]:
+        """The terms of a sentence that its translation lacks, or a translation of these token ids; of sentences without
+        a translation, none."""
+        if not self.terms[index]:
+            return []
+        assert self.glossary is not None
+        translation = self.translations[index] if ids is None else self.vocabulary.decode(ids)
+        if not translation:
+            return []
+        distinct = {match.term: match for match in reversed(self.terms[index])}
+        return [match for term, match in distinct.items() if self.glossary.use(term, translation) == UNUSED]
+
+    def term_forms(self, match: TermMatch) -> list[str]:
+        """How the translation of a term may be written."""
+        assert self.glossary is not None
+        return self.glossary.target_forms(match)
+
+    def is_acceptable(self, index: int, ids: list[int]) -> bool:
+        """Whether a translation of these token ids is none that would be decoded again."""
+        translation, parts = self.vocabulary.decode(ids), self._parts(index)
+        if not translation or is_loop(ids, self.ids[index]):
+            return False
+        return parts is None or parts.keeps_protected(translation)
+
+    def use_terms(self, index: int, ids: list[int]) -> None:
+        """Takes a translation that was decoded for its terms."""
+        self.translations[index], self.target_ids[index] = self.vocabulary.decode(ids), ids
+        self.events.pop((index, CUT), None)
+        before = self.events.get((index, DECODED_AGAIN), MISSING_TERM)
+        self.events[index, DECODED_AGAIN] = before if MISSING_TERM in before else f"{before}; {MISSING_TERM}"
 
     def add_known(self, translations: Sequence[str]) -> None:
         """Takes the given translations for the first sentences; empty ones are ignored."""
@@ -163,6 +238,9 @@ class TranslationState:
             self.parts[index - self.first] = parts.without_stand_ins
             self.texts[index] = parts.without_stand_ins.core
             (self.ids[index],) = self.vocabulary.encode([self.texts[index]])
+            self.terms[index] = [] if self.glossary is None else self.glossary.find(self.texts[index])
+            if self.has_inline_terms and self.terms[index]:
+                self._write_terms([index])
             self.source_lengths[index] = len(self.ids[index]) + self._num_closing
 
     def _parts(self, index: int) -> SentenceParts | None:
@@ -221,7 +299,7 @@ class TranslationState:
         """Keeps the translation of a sentence that was decoded alone; returns why it should be decoded again."""
         self.statistics.num_windows += 1
         self._note_cut(index, output)
-        reason = self.store(index, _text_ids(output, vocabulary))
+        reason = self.store(index, vocabulary.text_ids(output.ids))
         if reason is None and not output.is_complete and num_repeated_ngrams(self.target_ids[index]) > 0:
             # It does not come to its end, even if its source repeats itself as much.
             return LOOP
@@ -231,7 +309,7 @@ class TranslationState:
         """Keeps the translation of a sentence that was decoded without any n-gram twice, if it is the better one;
         returns why the sentence should be decoded again all the same."""
         self.statistics.num_windows += 1
-        ids = _text_ids(output, vocabulary)
+        ids = vocabulary.text_ids(output.ids)
         if vocabulary.decode(ids) and repetition(ids) < repetition(self.target_ids[index]):
             self._note_cut(index, output)
             self.store(index, ids)
@@ -316,12 +394,23 @@ class TranslationState:
             for (index, kind), reason in self.events.items()
             if index >= self.first
         ]
-        return TranslatedDocument(paragraphs, self.statistics, sorted([*self.copied, *events]))
+        uses = sorted([*self.other_terms, *self._term_uses()])
+        self.statistics.count_terms(uses)
+        return TranslatedDocument(paragraphs, self.statistics, sorted([*self.copied, *events]), uses)
+
+    def _term_uses(self) -> Iterator[TermUse]:
+        """What became of the terms of the document's sentences, without those of the context."""
+        for index in range(self.first, len(self.texts)):
+            yield from term_uses(self.glossary, self.terms[index], self.numbers[index - self.first], self.text(index))
 
 
-def _text_ids(output: Output, vocabulary: TranslationVocabulary) -> list[int]:
-    ignored = {*vocabulary.ignored, *vocabulary.target_separators}
-    return [token_id for token_id in output.ids if token_id not in ignored]
+def term_uses(
+    glossary: Glossary | None, matches: Sequence[TermMatch], sentence: int, translation: str
+) -> Iterator[TermUse]:
+    """What became of each different term of a sentence."""
+    for term in dict.fromkeys(match.term for match in matches):
+        assert glossary is not None
+        yield TermUse(sentence, term.source, term.targets[0], glossary.use(term, translation))
 
 
 def most_target_tokens(num_source_tokens: int) -> int:

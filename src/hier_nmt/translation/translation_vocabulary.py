@@ -8,6 +8,7 @@ from functools import cached_property
 
 from transformers import PreTrainedTokenizerBase
 
+from ..text.inline_terms import CLOSING_TOKEN, OPENING_TOKEN, encode_with_terms
 from ..text.untranslatable import (
     STAND_INS,
     UnknownCharacters,
@@ -18,9 +19,11 @@ from ..text.untranslatable import (
     replace_surrogates,
 )
 from ..text.windows import join_window
+from ..text.word_forms import determiners, prepositions
 from .batched_generation import StopConditions
 from .language_tokens import LanguageTokens
 from .repetition import REPEATED_NGRAM_SIZE
+from .term_constraints import TargetWords
 
 # How a vocabulary with byte fallback names the bytes of what it does not know.
 _BYTE = re.compile(r"<0x[0-9A-F]{2}>")
@@ -37,7 +40,7 @@ class TranslationVocabulary:
         target_language: str | None = None,
         target_start_id: int | None = None,
     ) -> None:
-        self.source, self.target = source, target
+        self.source, self.target, self.target_language = source, target, target_language
         self.languages, self._source_language = LanguageTokens(source), source_language
         self.separators = [_separators(tokenizer) for tokenizer in (source, target)]
         self.has_separators = None not in self.separators
@@ -113,6 +116,61 @@ class TranslationVocabulary:
             return self._encode(readable, self.target)
         return [[*self._start_ids[0], *ids] for ids in self._encode(readable, self.source)]
 
+    @property
+    def has_inline_terms(self) -> bool:
+        """Whether the source tokenizer has the tokens of inline translations, and windows."""
+        return self.has_separators and {OPENING_TOKEN, CLOSING_TOKEN} <= set(self.source.get_vocab())
+
+    def encode_with_terms(self, sentences: Sequence[str]) -> list[list[int]]:
+        """Token ids of source sentences that may have inline translations, see `inline_terms`."""
+        plain_forms = self.classify_characters(sentences).plain_forms
+
+        def encode(texts: list[str]) -> list[list[int]]:
+            return self._encode([normalize_for_tokenizer(text, plain_forms) for text in texts], self.source)
+
+        rows = encode_with_terms(encode, self.source.get_vocab(), sentences)
+        return [[*self._start_ids[0], *ids] for ids in rows]
+
+    @cached_property
+    def target_words(self) -> TargetWords:
+        """How the target vocabulary writes words."""
+        tokens = [str(token) for token in self.target.convert_ids_to_tokens(list(range(len(self.target))))]
+        language = self.target_language
+        return TargetWords.of(
+            tokens, self._encode_words(determiners(language)), self._encode_words(prepositions(language))
+        )
+
+    def encode_forms(self, forms: Sequence[str]) -> tuple[tuple[int, ...], ...]:
+        """The token ids of each form of a target term that the tokenizer can write, without special tokens."""
+        if not forms:
+            return ()
+        texts = [normalize_for_tokenizer(form, {}) for form in forms]
+        rows = self.target(text_target=texts, add_special_tokens=False, split_special_tokens=True, verbose=False)
+        ids = [tuple(row) for row in rows["input_ids"]]
+        return tuple(row for row in dict.fromkeys(ids) if row and self.target.unk_token_id not in row)
+
+    def encode_joined_forms(self, forms: Sequence[str]) -> tuple[tuple[int, ...], ...]:
+        """The same where a form stands directly behind an apostrophe."""
+        return tuple(rest for form in forms for _, rest in self._split_at_apostrophe(f"l'{form}"))
+
+    def _split_at_apostrophe(self, text: str) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+        """The tokens of a text up to its first apostrophe, and the others, if a token ends there."""
+        for ids in self.encode_forms([text]):
+            tokens = self.target.convert_ids_to_tokens(list(ids))
+            at = next((at for at, token in enumerate(tokens, start=1) if str(token)[-1:] in ("'", "’")), len(ids))
+            return [(ids[:at], ids[at:])] if at < len(ids) else []
+        return []
+
+    def _encode_words(self, words: Sequence[str]) -> tuple[tuple[int, ...], ...]:
+        """The token ids of each word, as they are before another one."""
+        elided = [start for word in words if word.endswith("'") for start, _ in self._split_at_apostrophe(f"{word}un")]
+        return (*self.encode_forms([word for word in words if not word.endswith("'")]), *elided)
+
+    def sentence_start(self, has_prefix: bool) -> list[int]:
+        """What stands before the tokens of a sentence in a decoder run: that of its language, unless the prefix of the
+        run ends in it."""
+        return [] if has_prefix else self._start_ids[1]
+
     def _encode(self, texts: Sequence[str], tokenizer: PreTrainedTokenizerBase) -> list[list[int]]:
         if not texts:
             return []
@@ -135,6 +193,16 @@ class TranslationVocabulary:
         if side == 1 and self._start_ids[1]:
             sentences = [[*self._start_ids[1], *sentence] for sentence in sentences]
         return join_window(sentences, ends_paragraph, *separators, eos_token_id)
+
+    def num_leading_specials(self, ids: Sequence[int]) -> int:
+        """How many special tokens, such as that of a language, a translated sentence begins with."""
+        specials = set(self.target.all_special_ids)
+        return next((place for place, token_id in enumerate(ids) if token_id not in specials), len(ids))
+
+    def text_ids(self, ids: Sequence[int]) -> list[int]:
+        """The token ids of a decoder's output without separators and what else is not text."""
+        ignored = {*self.ignored, *self.target_separators}
+        return [token_id for token_id in ids if token_id not in ignored]
 
     def without_start(self, ids: list[int]) -> list[int]:
         """The token ids of a translated sentence without the token of its language."""

@@ -5,8 +5,9 @@ import pytest
 from hier_nmt.data.augmentation import Augmentation, PairAugmenter
 from hier_nmt.data.corpus_files import CorpusError
 from hier_nmt.data.documents import ParallelDocument, SentencePair
-from hier_nmt.data.inline_terms import Glossary, encode_with_terms, without_terms
+from hier_nmt.data.inline_terms import InlineTerms, encode_with_terms
 from hier_nmt.data.tokenization import encode_sentences, train_tokenizer
+from hier_nmt.text.inline_terms import without_terms
 
 
 @pytest.fixture
@@ -39,19 +40,20 @@ def tokenizer():
     ],
 )
 def test_a_term_is_followed_by_its_translation(glossary_file, source, target, expected):
-    assert Glossary(glossary_file).marked(source, target) == expected
+    assert InlineTerms(glossary_file).marked(source, target) == expected
     if expected:
         assert without_terms(expected) == source
 
 
 @pytest.mark.parametrize(
-    ("text", "message"), [("a b\n", "terms.tsv:1: no tab"), ("\n", "no terms"), ("a\t\n", "no tab")]
+    ("text", "message"),
+    [("a b\n", "terms.tsv:1: no tab"), ("\n", "no terms"), ("a\t\n", "terms.tsv:1: no translation")],
 )
 def test_a_broken_glossary_is_named(tmp_path, text, message):
     path = tmp_path / "terms.tsv"
     path.write_text(text)
     with pytest.raises(CorpusError, match=message):
-        Glossary(path)
+        InlineTerms(path)
 
 
 def test_marks_become_the_reserved_tokens_and_all_else_stays_as_it_is(tokenizer):

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 import yaml
+from word_translation import word_tokenizer
 
 from hier_nmt.configuration.configuration_hier_nmt import HierNMTConfig
 from hier_nmt.configuration.configuration_rnn_nmt import RNNNMTConfig
@@ -16,8 +17,10 @@ from hier_nmt.data.corpora import FORMATS
 from hier_nmt.data.pair_cleaning import Cleaning, Replacement
 from hier_nmt.data.training_corpora import Corpus
 from hier_nmt.training import recipes
+from hier_nmt.training.prepared_data import Tokenizers
 from hier_nmt.training.recipe_sections import DataSection, RecipeError, TokenizerSection
 from hier_nmt.training.recipes import Recipe
+from hier_nmt.training.runs import build_model
 
 
 @pytest.fixture
@@ -54,6 +57,17 @@ def test_sections_become_configuration_and_arguments(load):
     assert (config.source_language, config.target_language) == ("en", "fr")
     assert (arguments.context_discount, arguments.max_tokens_per_batch) == (0.1, None)
     assert recipe.generation == {"num_beams": 4}
+
+
+def test_a_model_trained_with_terms_says_so(load, tmp_path):
+    (tmp_path / "terms.tsv").write_text("a\tb\n")
+    tokenizers = Tokenizers(word_tokenizer(), word_tokenizer())
+    glossary = f"--data.augmentation={{glossary: {tmp_path / 'terms.tsv'}}}"
+    for overrides in ([], [glossary]):
+        model = build_model(
+            load("--model.encoder_attention_heads=2", "--model.decoder_attention_heads=2", *overrides), tokenizers
+        )
+        assert model.config.reads_inline_terms == bool(overrides)
 
 
 def test_separate_vocabularies_are_not_shared(load):
@@ -318,6 +332,7 @@ def test_the_annotated_recipe_names_every_key(repository, tmp_path):
         "decoder_vocab_size",
         "source_language",
         "target_language",
+        "reads_inline_terms",
         "is_encoder_decoder",
         "use_cache",
     }

@@ -1,0 +1,103 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The forms in which a translation is given its terms, checked; files are read by the package, see `data`.
+
+Code beside a model's weights knows how to use terms, and not how to read files of them.
+"""
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from transformers import PreTrainedModel
+
+from ..text.glossary import Glossary, glossary_of_pairs, has_words
+from .translation_vocabulary import TranslationVocabulary
+
+GLOSSARY_METHODS = ("auto", "inline", "constrained")
+
+
+class GlossaryReaders(NamedTuple):
+    """Functions that read files: a glossary in a source and target language, and terms, one in a line."""
+
+    glossary: Callable[[Path, str | None, str | None], Glossary]
+    terms: Callable[[Path], list[str]]
+
+
+_readers: list[GlossaryReaders] = []
+
+
+def register_glossary_readers(readers: GlossaryReaders) -> None:
+    """Has these functions read the files that `glossary_of` and `terms_of` are given."""
+    _readers[:] = [readers]
+
+
+def glossary_of(value: Any, source_language: str | None, target_language: str | None) -> Glossary | None:
+    """The glossary that was given: None, a `Glossary`, the path of a file, a mapping, or pairs of terms.
+
+    Raises:
+        TypeError: anything else.
+        ValueError: a broken file, or an entry that is no pair of terms with a word each.
+        ImportError: a path, without the package hier_nmt.
+    """
+    if value is None or isinstance(value, Glossary):
+        found = value
+    elif isinstance(value, (str, os.PathLike)):
+        found = _reader("glossary").glossary(Path(value), source_language, target_language)
+    elif isinstance(value, (Mapping, Iterable)):
+        found = glossary_of_pairs(value)
+    else:
+        raise TypeError(f"glossary must be a path, a mapping or pairs of terms, got {type(value).__name__}")
+    return None if found is None else found.with_languages(source_language, target_language)
+
+
+def terms_of(value: Any) -> tuple[str, ...]:
+    """The terms that stay as they are: from None, a term, the path of a file (not a string), or several terms.
+
+    Raises:
+        TypeError: anything else.
+        ValueError: a term without a word, or a broken file.
+        ImportError: a path, without the package hier_nmt.
+    """
+    if value is None:
+        return ()
+    if isinstance(value, os.PathLike):
+        value = _reader("do_not_translate").terms(Path(value))
+    values = [value] if isinstance(value, str) else value
+    if isinstance(values, Mapping) or not isinstance(values, Iterable):
+        raise TypeError(f"do_not_translate must be a term or a list of terms, got {type(value).__name__}")
+    terms = tuple(dict.fromkeys(values))
+    for term in terms:
+        if not isinstance(term, str) or not has_words(term):
+            raise ValueError(f"a term that stays as it is must have a word; got {term!r:.80}")
+    return terms
+
+
+def _reader(option: str) -> GlossaryReaders:
+    if not _readers:
+        raise ImportError(f"{option} of a file needs the package hier_nmt, and `import hier_nmt`")
+    return _readers[0]
+
+
+def methods_of(method: str, model: PreTrainedModel, vocabulary: TranslationVocabulary) -> tuple[bool, bool]:
+    """Whether a model gets terms inline, and whether sentences that lack one are decoded again with it.
+
+    Args:
+        method: `inline`; `constrained`; `auto`: inline where the model was trained for it
+            (`config.reads_inline_terms`), and constrained for what it does not use.
+        model: the model.
+        vocabulary: of the model.
+
+    Raises:
+        ValueError: an unknown method, or `inline` and a tokenizer without its tokens.
+    """
+    if method not in GLOSSARY_METHODS:
+        raise ValueError(f"glossary_method must be one of {', '.join(GLOSSARY_METHODS)}; got {method!r}")
+    if method == "inline" and not vocabulary.has_inline_terms:
+        raise ValueError(
+            "glossary_method='inline' needs a tokenizer with <gloss> and </gloss>, and a model that was trained with "
+            "them (data.augmentation.glossary of a recipe)"
+        )
+    is_trained = bool(getattr(model.config, "reads_inline_terms", False)) and vocabulary.has_inline_terms
+    return method == "inline" or (method == "auto" and is_trained), method != "inline"

@@ -1,0 +1,213 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Decoding that writes a given term at a given place, and tells what the model thinks of given tokens.
+
+Both are logits processors, so `generate` runs them with any model, engine and number of beams. They derive everything
+from the tokens of a row.
+
+Dimensions: B rows, T target tokens, V vocabulary.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+from transformers import LogitsProcessor
+
+from .generation_constraints import LOST_SCORE
+
+# Behind these a word begins without white space.
+_JOINS = "'’([{/-«“‘"
+_WORD_MARKS, _CONTINUATION_MARK = ("▁", "Ġ"), "##"
+
+
+class Forcing(NamedTuple):
+    """What the translation of one sentence must begin with: a prefix, perhaps a preposition and a determiner, a term.
+
+    Attributes:
+        prefix_ids: its first tokens.
+        forms: the token ids of each form of the term, one of which is written.
+        joined_forms: the same for a place behind an apostrophe or bracket.
+        max_gap: the most words between prefix and term.
+    """
+
+    prefix_ids: tuple[int, ...]
+    forms: tuple[tuple[int, ...], ...]
+    joined_forms: tuple[tuple[int, ...], ...]
+    max_gap: int
+
+
+class Replay(NamedTuple):
+    """A translation that is decoded once more as it is, and tokens whose probability at each place is wanted.
+
+    Attributes:
+        target_ids: its tokens, the end token last.
+        wanted_ids: sets of tokens; of each the most probable counts.
+    """
+
+    target_ids: tuple[int, ...]
+    wanted_ids: tuple[tuple[int, ...], ...] = ()
+
+
+class Replayed(NamedTuple):
+    """Log-probabilities of the tokens of a replay, and of the wanted ones at the place of each."""
+
+    target: list[float]
+    wanted: list[list[float]]
+
+
+class TargetWords(NamedTuple):
+    """How a vocabulary writes words.
+
+    Attributes:
+        starts_word: boolean [V], whether a word begins with a token.
+        continues_word: boolean [V], whether a token, directly behind a word, makes another word of it.
+        joins: boolean [V], whether a word behind a token begins without white space.
+        determiners: the token ids of words that may stand before a term.
+        prepositions: those of words that may stand before a term or its determiner.
+    """
+
+    starts_word: list[bool]
+    continues_word: list[bool]
+    joins: list[bool]
+    determiners: tuple[tuple[int, ...], ...]
+    prepositions: tuple[tuple[int, ...], ...]
+
+    @classmethod
+    def of(
+        cls,
+        tokens: Sequence[str],
+        determiners: tuple[tuple[int, ...], ...] = (),
+        prepositions: tuple[tuple[int, ...], ...] = (),
+    ) -> "TargetWords":
+        """From all tokens of a vocabulary; of one without marks of words each token is a word."""
+        has_mark = any(token.startswith(_WORD_MARKS) for token in tokens)
+        starts, continues, joins = [], [], []
+        for token in tokens:
+            text = token.lstrip("".join(_WORD_MARKS)).removeprefix(_CONTINUATION_MARK)
+            starts.append(token.startswith(_WORD_MARKS) if has_mark else not token.startswith(_CONTINUATION_MARK))
+            continues.append(not starts[-1] and text[:1].isalnum())
+            joins.append(text[-1:] in {*_JOINS})
+        return cls(starts, continues, joins, determiners, prepositions)
+
+    def places(self, ids: Sequence[int]) -> list[int]:
+        """The places in a sentence where a word may be written, that at its end counted."""
+        inside = [place for place in range(len(ids)) if self._is_place(ids, place)]
+        return [*inside, len(ids)]
+
+    def before_short_words(self, ids: Sequence[int], place: int) -> tuple[int, int]:
+        """The place before the determiner or preposition, or both, that end at a place, and their number."""
+        determined = self._before(ids, place, self.determiners)
+        start = place if determined is None else determined
+        preposed = self._before(ids, start, self.prepositions)
+        return (start if preposed is None else preposed), (determined is not None) + (preposed is not None)
+
+    def _before(self, ids: Sequence[int], place: int, words: tuple[tuple[int, ...], ...]) -> int | None:
+        starts = [place - len(word) for word in words if tuple(ids[max(0, place - len(word)) : place]) == word]
+        return min((start for start in starts if self._is_place(ids, start)), default=None)
+
+    def short_words(self, num_written: int, last: tuple[int, ...], max_gap: int) -> tuple[tuple[int, ...], ...]:
+        """The words that may stand before a term, behind so many others of which one is the last."""
+        if num_written >= max_gap or (num_written and last not in self.prepositions):
+            return ()
+        return self.determiners if num_written else (*self.determiners, *self.prepositions)
+
+    def _is_place(self, ids: Sequence[int], place: int) -> bool:
+        return place == 0 or self.starts_word[ids[place]] or self.joins[ids[place - 1]]
+
+
+class ForcedTerms(LogitsProcessor):
+    """Allows only what a `Forcing` allows until its term is written, and then anything but another end of that word.
+
+    Args:
+        forcings: one for each document of the batch; its beams are neighbouring rows.
+        num_given: tokens before the first new one.
+        words: of the target vocabulary.
+    """
+
+    def __init__(self, forcings: Sequence[Forcing], num_given: int, words: TargetWords) -> None:
+        self.forcings, self.num_given, self.words = forcings, num_given, words
+        self._continues = torch.tensor(words.continues_word)
+
+    def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:  # type: ignore[override]
+        """The scores [B, V] of the token behind `input_ids` [B, T], minus infinity where it is not allowed."""
+        num_beams = len(scores) // len(self.forcings)
+        is_lost = torch.zeros(scores.shape, dtype=torch.bool)
+        for row, new_ids in enumerate(input_ids[:, self.num_given :].tolist()):
+            allowed = self.allowed_ids(self.forcings[row // num_beams], new_ids)
+            if allowed is None:
+                continue
+            ids, may_break = allowed
+            # A model may have more outputs than its tokenizer has tokens.
+            is_lost[row, : len(self._continues)] = self._continues if may_break else True
+            is_lost[row, len(self._continues) :] = True
+            is_lost[row, ids] = False
+        is_lost = is_lost.to(scores.device)
+        return torch.where(is_lost, -torch.inf, scores.clamp(min=LOST_SCORE)) if is_lost.any() else scores
+
+    def allowed_ids(self, forcing: Forcing, new_ids: Sequence[int]) -> tuple[list[int], bool] | None:
+        """The tokens allowed behind the new tokens of a row, and whether those that do not continue a word are allowed,
+        too; None: all are."""
+        num_forced = len(forcing.prefix_ids)
+        if len(new_ids) < num_forced:
+            return [forcing.prefix_ids[len(new_ids)]], False
+        allowed: set[int] = set()
+        may_break = False
+        starts: list[tuple[int, int, tuple[int, ...]]] = [(num_forced, 0, ())]
+        for start, num_words, last in starts:
+            joins = start > 0 and self.words.joins[new_ids[start - 1]]
+            rest = tuple(new_ids[start:])
+            forms = forcing.joined_forms if joins else forcing.forms
+            if any(self._is_complete(form, rest) for form in forms):
+                return None
+            allowed.update(form[len(rest)] for form in forms if len(form) > len(rest) and form[: len(rest)] == rest)
+            may_break |= rest in forms
+            for word in () if joins else self.words.short_words(num_words, last, forcing.max_gap):
+                if rest[: len(word)] == word:
+                    starts.append((start + len(word), num_words + 1, word))
+                elif word[: len(rest)] == rest:
+                    allowed.add(word[len(rest)])
+        # Beam search drags on rows that have left what is allowed, when it has no others.
+        return (sorted(allowed), may_break) if allowed or may_break else None
+
+    def _is_complete(self, form: tuple[int, ...], written: tuple[int, ...]) -> bool:
+        """Whether a form has been written, and something behind it that does not make it another word."""
+        is_behind = len(written) > len(form) and written[: len(form)] == form
+        return is_behind and not self.words.continues_word[written[len(form)]]
+
+
+class ReplayedScores(LogitsProcessor):
+    """Has each row write the tokens of its replay, and keeps their log-probabilities.
+
+    Args:
+        replays: one for each row of the batch.
+        num_given: tokens before the first new one.
+    """
+
+    def __init__(self, replays: Sequence[Replay], num_given: int) -> None:
+        self.replays, self.num_given = replays, num_given
+        self._replayed = [Replayed([], [[] for _ in replay.wanted_ids]) for replay in replays]
+
+    def complete(self) -> list[Replayed]:
+        """What was kept, with 0 in the places of tokens that a run did not come to."""
+        for replay, replayed in zip(self.replays, self._replayed, strict=True):
+            for logprobs in (replayed.target, *replayed.wanted):
+                logprobs += [0.0] * (len(replay.target_ids) - len(logprobs))
+        return self._replayed
+
+    def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:  # type: ignore[override]
+        """The scores [B, V] of the token behind `input_ids` [B, T]: minus infinity but for that of the replay."""
+        step = input_ids.shape[1] - self.num_given
+        logprobs = scores.float().log_softmax(-1)
+        scores = scores.clamp(min=LOST_SCORE)
+        for row, (replay, replayed) in enumerate(zip(self.replays, self._replayed, strict=True)):
+            if step >= len(replay.target_ids):
+                continue
+            token_id = replay.target_ids[step]
+            replayed.target.append(logprobs[row, token_id].item())
+            for ids, found in zip(replay.wanted_ids, replayed.wanted, strict=True):
+                found.append(logprobs[row, list(ids)].max().item())
+            is_other = torch.ones(scores.shape[1], dtype=torch.bool, device=scores.device)
+            is_other[token_id] = False
+            scores[row] = scores[row].masked_fill(is_other, -torch.inf)
+        return scores

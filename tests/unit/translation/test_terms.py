@@ -1,0 +1,225 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The terms of a glossary come into translations in every strategy, and what became of them is told."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from transformers import pipeline
+from word_translation import BOS, PAD, WordTranslator
+
+from hier_nmt.translation.document_translator import STRATEGIES
+from hier_nmt.translation.pipeline_document_translation import DocumentTranslationPipeline
+
+pytest.importorskip("sentencex")
+
+GLOSSARY = {"b": "x", "e": "y"}
+# Second and third best in the place of a word.
+SYNONYMS = {"b": "xy", "e": "y"}
+
+
+class ScoredTranslator(WordTranslator):
+    """The same model with scores, which logits processors change: each word is translated at its place, perhaps by a
+    synonym, and any word that it is made to write stands for that of its place."""
+
+    def generate(  # type: ignore[override]
+        self,
+        input_ids: torch.Tensor,
+        generation_config: Any,
+        decoder_input_ids: torch.Tensor | None = None,
+        logits_processor: Any = (),
+        **options: Any,
+    ) -> torch.Tensor:
+        self.windows += [" ".join(self._words(row)) for row in input_ids.tolist()]
+        rows = torch.full((len(input_ids), 1), BOS) if decoder_input_ids is None else decoder_input_ids
+        ended = torch.zeros(len(rows), dtype=torch.bool)
+        for _ in range(generation_config.max_new_tokens):
+            pairs = zip(input_ids.tolist(), rows.tolist(), strict=True)
+            scores = torch.stack([self._scores(*pair) for pair in pairs])
+            for processor in logits_processor:
+                scores = processor(rows, scores)
+            following = torch.where(ended, PAD, scores.argmax(-1))
+            ended |= torch.isin(following, torch.tensor(generation_config.eos_token_id))
+            rows = torch.cat([rows, following[:, None]], dim=1)
+            if ended.all():
+                break
+        return rows
+
+    def _scores(self, source: list[int], written: list[int]) -> torch.Tensor:
+        words = re.sub(r"<gloss> \S+ </gloss> ", "", " ".join(self._words(source))).split()
+        word = words[min(len(self._words(written)), len(words) - 1)]
+        scores = torch.full((len(self.tokenizer),), -9.0)
+        for cost, synonym in enumerate(SYNONYMS.get(word, ""), start=3):
+            scores[self.tokenizer.convert_tokens_to_ids(synonym)] = -cost
+        scores[self.tokenizer.convert_tokens_to_ids(word.upper() if len(word) == 1 else word)] = 0.0
+        return scores
+
+
+def translator(model: WordTranslator | None = None, **options: Any) -> DocumentTranslationPipeline:
+    model = model or ScoredTranslator(window_sentences=2, source_language="en", target_language="fr")
+    return DocumentTranslationPipeline(model, model.tokenizer, **options)
+
+
+def details(text: Any, model: WordTranslator | None = None, **options: Any) -> tuple[str, dict[str, Any]]:
+    (output,) = translator(model, return_details=True, **options)(text)
+    return output["translation_text"], output["details"]
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("batch_size", [1, 8])
+def test_each_term_is_in_the_translation_in_every_strategy(strategy: str, batch_size: int) -> None:
+    text, told = details("A b c! D e b! F!", strategy=strategy, batch_size=batch_size, glossary=GLOSSARY)
+    assert text == "A x C ! D y x ! F !"
+    assert told["terms"] == [
+        {"sentence": 0, "source": "b", "target": "x", "use": "given"},
+        {"sentence": 1, "source": "b", "target": "x", "use": "given"},
+        {"sentence": 1, "source": "e", "target": "y", "use": "given"},
+    ]
+    counts = told["counts"]
+    assert (counts["num_terms"], counts["num_terms_unused"], counts["num_term_retries"]) == (3, 0, 2)
+    assert [one["sentence"] for one in told["decoded_again"]] == [0, 1]
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_a_stream_has_the_terms_too(strategy: str) -> None:
+    sentences = translator().stream("A b c! D e b! F!", strategy=strategy, glossary=GLOSSARY)
+    assert [one.translation for one in sentences] == ["A x C !", "D y x !", "F !"]
+
+
+def test_what_has_its_terms_or_none_is_decoded_once() -> None:
+    model = ScoredTranslator(window_sentences=1, source_language="en", target_language="fr")
+    text, told = details("A b! C!", model, glossary={"b": "B", "z": "x"})
+    assert text == "A B ! C !"
+    assert sorted(model.windows) == ["A b ! </s>", "C ! </s>"]
+    assert told["counts"]["num_term_retries"] == 0
+
+
+def test_a_term_that_cannot_be_written_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    # The tokenizer has no such word.
+    text, told = details("A b!", glossary={"b": "éèê"})
+    assert text == "A B !"
+    assert [one["use"] for one in told["terms"]] == ["unused"]
+    assert told["counts"]["num_terms_unused"] == 1
+
+
+def test_terms_of_sentences_that_are_copied_are_told() -> None:
+    _, told = details("{n, plural, one {b} other {b}} b", glossary={"b": "x"})
+    assert [one["use"] for one in told["terms"]] == ["unused"]
+
+
+def test_each_document_has_its_own_terms() -> None:
+    documents = [{"text": "A b!", "glossary": {"b": "x"}}, {"text": "A b!", "glossary": {"b": "y"}}, "A b!"]
+    outputs = translator()(documents)
+    assert [output["translation_text"] for output in outputs] == ["A x !", "A y !", "A B !"]
+
+
+def test_a_glossary_is_a_mapping_pairs_or_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "terms.csv"
+    path.write_text("source,target\nb,x\n")
+    for glossary in ({"b": "x"}, [("b", "x")], path, str(path)):
+        assert translator()("A b!", glossary=glossary)[0]["translation_text"] == "A x !"
+    with pytest.raises(OSError, match=r"none\.csv"):
+        translator()("A b!", glossary=tmp_path / "none.csv")
+    with pytest.raises(TypeError, match="glossary must be a path, a mapping or pairs of terms, got int"):
+        translator()("A b!", glossary=7)
+
+
+def test_a_term_of_a_long_sentence_is_in_one_of_its_pieces() -> None:
+    model = ScoredTranslator(window_sentences=1, max_source_tokens=6, source_language="en", target_language="fr")
+    text, told = details("a c d, f g h, i b j", model, glossary={"b": "x"})
+    assert "x" in text.split()
+    assert told["counts"]["num_split"] == 1
+    assert [one["use"] for one in told["terms"]] == ["given"]
+
+
+def test_terms_beyond_a_length_limit_are_told() -> None:
+    model = ScoredTranslator(window_sentences=1, source_language="en", target_language="fr")
+    text, told = details("A c b d!", model, glossary={"b": "x"}, max_new_tokens=2)
+    assert text == "A C"
+    assert told["counts"]["num_cut"] == 1
+    assert [one["use"] for one in told["terms"]] == ["unused"]
+
+
+def test_models_of_other_families_write_terms_behind_the_token_of_their_language(tmp_path: Path) -> None:
+    pytest.importorskip("sentencepiece")
+    from sentence_models import ENGLISH, write_m2m100
+
+    write_m2m100(tmp_path)
+    pipe = pipeline("translation", model=str(tmp_path), source_language="en", target_language="fr")
+    glossary = {"committee": "mai", "book": "le livre", "town": "ville", "played": "cœur"}
+    outputs = pipe(ENGLISH, glossary=glossary, return_details=True)
+    uses = [use for output in outputs for use in output["details"]["terms"]]
+    for output, target in zip(outputs, glossary.values(), strict=True):
+        used = [use["use"] for use in output["details"]["terms"]]
+        assert (target in output["translation_text"]) == (used == ["given"])
+    # These weights are random, and what loops is not taken.
+    assert len(uses) == 4
+    assert any(use["use"] == "given" for use in uses)
+
+
+def inline_model(**config: Any) -> ScoredTranslator:
+    config = {"source_language": "en", "target_language": "fr", **config}
+    return ScoredTranslator(more_words=["<gloss>", "</gloss>"], **config)
+
+
+def test_a_model_trained_for_it_gets_terms_inline() -> None:
+    model = inline_model(reads_inline_terms=True)
+    details("A b b c!", model, glossary={"b": "x"})
+    assert model.windows[0] == "A b <gloss> x </gloss> b c ! </s>"
+
+
+def test_another_model_gets_them_only_if_it_is_told_to() -> None:
+    model = inline_model()
+    details("A b!", model, glossary={"b": "x"})
+    details("A b!", model, glossary={"b": "x"}, glossary_method="constrained")
+    assert not any("<gloss>" in window for window in model.windows)
+    details("A b!", model, glossary={"b": "x"}, glossary_method="inline")
+    assert model.windows[-1] == "A b <gloss> x </gloss> ! </s>"
+
+
+def test_inline_alone_decodes_nothing_again() -> None:
+    model = inline_model(reads_inline_terms=True)
+    _, told = details("A b!", model, glossary={"b": "z"}, glossary_method="inline")
+    assert len(model.windows) == 1
+    assert told["counts"]["num_term_retries"] == 0
+
+
+def test_a_method_that_is_unknown_or_impossible_is_named() -> None:
+    with pytest.raises(ValueError, match="glossary_method must be one of auto, inline, constrained; got 'x'"):
+        translator()("a", glossary_method="x")
+    with pytest.raises(ValueError, match="needs a tokenizer with <gloss> and </gloss>"):
+        translator()("a", glossary_method="inline")
+
+
+def untranslated(text: str, terms: Any) -> str:
+    model = WordTranslator(more_words=["417", "583"], source_language="en", target_language="fr")
+    return translator(model)(text, do_not_translate=terms)[0]["translation_text"]
+
+
+def test_terms_that_stay_as_they_are() -> None:
+    assert untranslated("a Big b c!", ["Big b"]) == "A Big b C !"
+    assert untranslated("a Big b c!", "Big b") == "A Big b C !"
+    # Not inside a word, nor in another case.
+    assert untranslated("a bc, B!", ["b"]) != untranslated("a b, B!", ["b"])
+    assert untranslated("Big", ["Big"]) == "Big"
+
+
+def test_terms_that_stay_as_they_are_may_come_from_a_file_and_must_have_words(tmp_path: Path) -> None:
+    path = tmp_path / "names.txt"
+    path.write_text("Big b\n")
+    assert untranslated("a Big b c!", path) == "A Big b C !"
+    with pytest.raises(ValueError, match="must have a word; got '!'"):
+        untranslated("a", ["!"])
+    with pytest.raises(TypeError, match="do_not_translate must be a term or a list of terms, got int"):
+        untranslated("a", 7)
+
+
+def test_a_term_that_stays_as_it_is_is_no_term_of_the_glossary() -> None:
+    model = WordTranslator(more_words=["417"], source_language="en", target_language="fr")
+    (output,) = translator(model, return_details=True)("a b c", do_not_translate="b", glossary={"b": "x"})
+    assert output["translation_text"] == "A b C"
+    assert output["details"]["terms"] == []
+    assert output["details"]["counts"]["num_untranslated_terms"] == 1
