@@ -91,7 +91,7 @@ def translate_documents(
         UnfinishedWork: other workers are still translating, and `waits` is False.
     """
     check_positive(group_sentences=group_sentences)
-    options = {
+    options: dict[str, Any] = {
         "target_tokenizer": target_tokenizer,
         "source_language": source_language,
         "target_language": target_language,
