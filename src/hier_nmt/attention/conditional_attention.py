@@ -15,7 +15,7 @@ from transformers.cache_utils import Cache, DynamicCache, DynamicLayer, EncoderD
 from transformers.utils import logging
 
 from ..configuration.configuration_hier_nmt import HierNMTConfig
-from ..ops.document_structure import CompletedSentences, Sentences
+from ..ops.document_structure import CompletedSentences, Sentences, graph_sentences
 from ..ops.numerics import full_precision
 from ..ops.sentence_selection import select_by_relevance
 from ..ops.sentence_tree import build_sentence_tree, path_summed_keys, traverse_tree
@@ -293,7 +293,7 @@ def check_rising(sentence_ids: torch.Tensor) -> None:
 
 def holds_what_it_is_given(cache: Cache | None) -> TypeGuard[Cache]:
     """Whether the states of earlier tokens can be read from the cache between its updates."""
-    if torch.compiler.is_compiling() or not isinstance(cache, DynamicCache):
+    if torch.compiler.is_compiling() or graph_sentences() is not None or not isinstance(cache, DynamicCache):
         return False
     return not cache.offloading and all(isinstance(layer, DynamicLayer) for layer in cache.layers)
 

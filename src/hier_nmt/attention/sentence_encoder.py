@@ -10,7 +10,7 @@ from torch import nn
 from torch.nn import functional
 
 from ..configuration.configuration_hier_nmt import HierNMTConfig
-from ..ops.document_structure import Sentences
+from ..ops.document_structure import Sentences, graph_sentences
 
 
 def source2token(
@@ -45,12 +45,16 @@ def source2token(
             raise ValueError(f"Sentence number {highest} is above num_sentences={num_sentences}.")
     query = query.reshape(-1, query.shape[-1])
     num_heads, head_dim = query.shape
+    key_of_query = torch.einsum("he,hed->hd", query, key_weight.unflatten(0, (num_heads, head_dim)))  # [H, D]
+    if graph_sentences() is not None:
+        logits = functional.linear(hidden_states, key_of_query) * head_dim**-0.5
+        pooled = dense_pooling(hidden_states, sentence_ids, num_sentences, logits)
+        values = torch.einsum("bnhd,hed->bnhe", pooled, value_weight.unflatten(0, (num_heads, head_dim)))
+        return functional.linear(values.flatten(2), output_weight)
     batch_size = len(hidden_states)
     row_starts = torch.arange(batch_size, device=sentence_ids.device)[:, None] * (num_sentences + 1)
     places = (sentence_ids + row_starts).flatten()  # [B S] into rows of one bin for padding and N for sentences
     num_places = batch_size * (num_sentences + 1)
-
-    key_of_query = torch.einsum("he,hed->hd", query, key_weight.unflatten(0, (num_heads, head_dim)))  # [H, D]
     states = hidden_states.flatten(0, 1)
     weights = weights_in_sentence(functional.linear(states, key_of_query) * head_dim**-0.5, places, num_places)
     order = places.argsort(stable=True)
@@ -66,6 +70,18 @@ def source2token(
     pooled = torch.stack(pooled_heads, dim=1).unflatten(0, (batch_size, num_sentences + 1))[:, 1:]  # [B, N, H, D]
     values = torch.einsum("bnhd,hed->bnhe", pooled, value_weight.unflatten(0, (num_heads, head_dim)))
     return functional.linear(values.flatten(2), output_weight)
+
+
+def dense_pooling(
+    hidden_states: torch.Tensor, sentence_ids: torch.Tensor, num_sentences: int, logits: torch.Tensor
+) -> torch.Tensor:
+    """States [B, N, H, D] of the sentences' tokens, averaged by the softmax of the logits [B, S, H] in each sentence:
+    with a row of weights over all tokens for each sentence, for graphs that cannot sort tokens."""
+    sentences = torch.arange(1, num_sentences + 1, device=sentence_ids.device)
+    is_in = sentence_ids[:, None, None] == sentences[:, None]  # [B, 1, N, S]
+    scores = logits.transpose(1, 2)[:, :, None].masked_fill(~is_in, torch.finfo(logits.dtype).min)  # [B, H, N, S]
+    weights = scores.softmax(-1) * is_in
+    return (weights @ hidden_states[:, None]).transpose(1, 2)
 
 
 def weights_in_sentence(logits: torch.Tensor, places: torch.Tensor, num_places: int) -> torch.Tensor:

@@ -5,10 +5,29 @@
 Dimensions: B batch, S source tokens, N sentences, L tokens of a whole prefix (cached ones included), Q query tokens.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 
 import torch
+
+_GRAPH_SENTENCES: ContextVar[int | None] = ContextVar("graph_sentences", default=None)
+
+
+def graph_sentences() -> int | None:
+    """The fixed number of sentences of the graph that is being exported; None outside of an export."""
+    return _GRAPH_SENTENCES.get()
+
+
+@contextmanager
+def graph_of_sentences(num_sentences: int) -> Iterator[None]:
+    """While a graph is exported: documents have so many sentences, of which those without tokens are masked."""
+    token = _GRAPH_SENTENCES.set(num_sentences)
+    try:
+        yield
+    finally:
+        _GRAPH_SENTENCES.reset(token)
 
 
 def separator_positions(input_ids: torch.Tensor, separator_token_ids: Collection[int]) -> torch.Tensor:
@@ -72,7 +91,7 @@ class DocumentStructure:
     def from_ids(cls, sentence_ids: torch.Tensor, paragraph_ids: torch.Tensor) -> "DocumentStructure":
         """Structure of tokens whose sentence and paragraph ids [B, S] are known."""
         token_positions = ((sentence_ids > 0).long().cumsum(-1) - 1).clamp_min(0)
-        previous_ids = torch.nn.functional.pad(sentence_ids[:, :-1], (1, 0), value=-1)
+        previous_ids = torch.nn.functional.pad(sentence_ids, (1, 0), value=-1)[:, :-1]
         sentence_starts = (token_positions * (sentence_ids != previous_ids)).cummax(-1).values
         return cls(sentence_ids, paragraph_ids, token_positions, token_positions - sentence_starts)
 
@@ -114,10 +133,13 @@ class Sentences:
         Raises:
             ValueError: an id is larger than the number of tokens, so there are more sentences without tokens than with.
         """
-        num_tokens = sentence_ids.shape[1]
-        # Compiled code cannot depend on the values of the ids, so it allows for as many sentences as tokens.
-        num_sentences = num_tokens if torch.compiler.is_compiling() else max(int(sentence_ids.max()), 1)
-        if num_sentences > num_tokens:
+        num_tokens, num_fixed = sentence_ids.shape[1], graph_sentences()
+        if num_fixed is not None:
+            num_sentences = num_fixed
+        else:
+            # Compiled code cannot depend on the values of the ids, so it allows for as many sentences as tokens.
+            num_sentences = num_tokens if torch.compiler.is_compiling() else max(int(sentence_ids.max()), 1)
+        if num_fixed is None and num_sentences > num_tokens:
             raise ValueError(
                 f"Sentence number {num_sentences} with {num_tokens} tokens: number the sentences of a window from 1 on."
             )

@@ -13,6 +13,7 @@ from torch.nn import functional
 
 from ..configuration.configuration_choices import ATTENTION_KERNELS
 from .backends import Backend, backend_for, triton_attention
+from .document_structure import graph_sentences
 from .numerics import full_precision, outside_autocast
 from .sentence_spans import SentenceSpans
 
@@ -69,7 +70,7 @@ def attend_selected_sentences(
         ValueError: the kernel is unknown or is `triton` on a CPU, or shapes differ that must be equal.
         ImportError: the kernel is `triton`, and Triton is not installed.
     """
-    if sentence_indices.shape != sentence_scores.shape or key_sentence_ids.shape != (len(key), key.shape[2]):
+    if sentence_indices.shape != sentence_scores.shape or key_sentence_ids.shape != (key.shape[0], key.shape[2]):
         raise ValueError(
             f"sentence_indices {tuple(sentence_indices.shape)} and sentence_scores {tuple(sentence_scores.shape)} must "
             f"have the same shape, and key_sentence_ids {tuple(key_sentence_ids.shape)} that of the keys, "
@@ -269,7 +270,8 @@ def attend_selected_sentences_reference(
     sentence_scores = full_precision(sentence_scores)
     # Compiled code cannot depend on the largest id, and reading it from a device would wait for the device.
     is_bounded = torch.compiler.is_compiling() or key.device.type != "cpu"
-    num_columns = 1 + (key.shape[2] if is_bounded else int(key_sentence_ids.max()))
+    num_sentences = graph_sentences() or (key.shape[2] if is_bounded else int(key_sentence_ids.max()))
+    num_columns = 1 + num_sentences
     biases = biases_by_sentence(sentence_indices, sentence_scores, num_columns, own_sentence_ids)
     # A product with a matrix of ones and zeros is exact, and its backward pass is fast.
     membership = functional.one_hot(key_sentence_ids.long(), num_columns).to(biases.dtype)  # [B, K, 1 + N]

@@ -9,6 +9,7 @@ import torch
 from torch.nn import functional
 
 from .backends import backend_for
+from .document_structure import graph_sentences
 from .numerics import chunk_size, full_precision, outside_autocast
 
 # Maximum number of scores, or of elements of gathered keys, in memory at a time.
@@ -79,14 +80,17 @@ def relevance_of_selected(
         indices: [B, H, Q, C], from 0.
         known: the same scores without gradients, if the caller has them; a backend need not compute them again.
     """
-    heads = torch.arange(len(key) * key.shape[1], device=key.device).view(len(key), -1, 1, 1)
+    heads = torch.arange(key.shape[0] * key.shape[1], device=key.device).view(key.shape[0], -1, 1, 1)
     rows, keys = indices + heads * key.shape[2], full_precision(key).flatten(0, 2)
     query = full_precision(query)
+    if graph_sentences() is not None:
+        products = (functional.embedding(rows, keys) * query[..., None, :]).sum(-1)
+        return products * query.shape[-1] ** -0.5
     size = max(chunk_size(SCORES_AT_ONCE, query.device) // max(rows[:, :, :1].numel() * key.shape[-1], 1), 1)
     # Not by matrix multiplication, in which equal keys may get scores that differ in the last digit.
     parts = zip(rows.split(size, dim=2), query.split(size, dim=2), strict=True)
-    products = [(functional.embedding(few, keys) * some[..., None, :]).sum(-1) for few, some in parts]
-    return torch.cat(products, dim=2) * query.shape[-1] ** -0.5
+    products_of_parts = [(functional.embedding(few, keys) * some[..., None, :]).sum(-1) for few, some in parts]
+    return torch.cat(products_of_parts, dim=2) * query.shape[-1] ** -0.5
 
 
 def search_all(
@@ -98,12 +102,10 @@ def search_all(
     num_choosable: torch.Tensor | None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Indices and scores [B, H, Q, t] of `select_by_relevance`, with the same arguments; a few queries at a time."""
-    size = max(chunk_size(SCORES_AT_ONCE, query.device) // max(key.shape[:3].numel(), 1), 1)
     key = full_precision(key).transpose(2, 3)
     sentences = torch.arange(key.shape[3], device=key.device)
-    found = []
-    for start in range(0, query.shape[2], size):
-        some = slice(start, start + size)
+
+    def search(some: slice) -> tuple[torch.Tensor, torch.Tensor]:
         may_choose = sentence_mask[:, None, None]
         if num_choosable is not None:
             may_choose = may_choose & (sentences < num_choosable[:, None, some, None])
@@ -112,8 +114,15 @@ def search_all(
         if own_sentence_ids is not None:
             is_own = sentences == own_sentence_ids[:, None, some, None] - 1
             ranked = products.masked_fill(is_own & may_choose, torch.inf)
-        found.append(_best(products, ranked, t))
-    indices, products = (torch.cat(parts, dim=2) for parts in zip(*found, strict=True))
+        return _best(products, ranked, t)
+
+    if graph_sentences() is not None:
+        # A graph has no loop over queries.
+        indices, products = search(slice(None))
+    else:
+        size = max(chunk_size(SCORES_AT_ONCE, query.device) // max(key.shape[0] * key.shape[1] * key.shape[3], 1), 1)
+        found = [search(slice(start, start + size)) for start in range(0, query.shape[2], size)]
+        indices, products = (torch.cat(parts, dim=2) for parts in zip(*found, strict=True))
     # Scaled after the comparison: scaling the keys could make equal products differ by a rounding error.
     return indices, products * query.shape[-1] ** -0.5
 

@@ -18,7 +18,7 @@ from .onnx_export import ExportError, check_exportable, export_model, quantize_m
 from .onnx_model import OnnxModel, check_equal
 
 # Part of the names in the cache; another one where what is exported from the same weights changes.
-_VERSION = 3
+_VERSION = 4
 _CTRANSLATE2 = ("ctranslate2", "ctranslate2-int8")
 # What has to be installed for an engine.
 _LIBRARIES = {"ctranslate2": ("ctranslate2",), "onnx": ("onnx", "onnxruntime", "onnxscript")}
@@ -54,7 +54,7 @@ def with_engine(model: PreTrainedModel, engine: str, num_threads: int | None = N
         compute_type = "float32" if engine == "ctranslate2" else "int8"
         wrapped = Ctranslate2Model(model, open_translator(folder, compute_type, num_threads))
     else:
-        wrapped = OnnxModel(model.config, folder, num_threads)
+        wrapped = OnnxModel(model, folder, num_threads)
     wrapped.generation_config = GenerationConfig.from_dict(model.generation_config.to_dict())
     wrapped.name_or_path = model.name_or_path
     # It has no weights by which an interrupted run could know it again.
@@ -106,7 +106,7 @@ def _cached_export(model: PreTrainedModel, engine: str) -> Path:
 
 def _export_for_onnxruntime(model: PreTrainedModel, engine: str, folder: Path) -> Path:
     graphs = export_model(model, folder / "float32")
-    check_equal(model, OnnxModel(model.config, graphs))
+    check_equal(model, OnnxModel(model, graphs))
     return graphs if engine == "onnx" else quantize_model(graphs, folder / "int8")
 
 

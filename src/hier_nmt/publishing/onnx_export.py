@@ -9,7 +9,8 @@ Dimensions: B batch, S source tokens, L target tokens so far, H heads, E head wi
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,17 +20,22 @@ from torch import nn
 from transformers import PreTrainedModel
 from transformers.cache_utils import DynamicCache, EncoderDecoderCache
 
+from ..ops.document_structure import DocumentStructure, graph_of_sentences
+
 try:
     import onnx
     import onnxruntime
     from onnxruntime.quantization import QuantType, quantize_dynamic
+    from onnxscript import opset18 as op
 except ImportError:
     onnxruntime = None
 
 ENCODER_FILE = "encoder.onnx"
 DECODER_FILE = "decoder.onnx"
 SETTINGS_FILE = "onnx.json"
-_DENSE = ("document", "sentence")
+# Of the documents that the graphs of networks with context take; longer ones are left to PyTorch.
+NUM_SENTENCES = 256
+_LENGTH = 7
 _SPECIAL_IDS = ("pad_token_id", "eos_token_id", "decoder_start_token_id", "sep_token_id", "par_token_id")
 _NO_ONNX = "exporting needs onnx, onnxscript and onnxruntime: pip install 'hier_nmt[export]'"
 
@@ -39,35 +45,102 @@ class ExportError(ValueError):
 
 
 class EncoderGraph(nn.Module):
-    """The encoder, and the projections of its states for the decoder's cross-attention."""
+    """The encoder, and all that the decoder keeps of the source: the keys and values of its cross-attention, and what
+    it compares queries with to choose sentences."""
 
     def __init__(self, model: Any) -> None:
         super().__init__()
-        self.encoder = model.model.encoder
-        self.attentions = nn.ModuleList(layer.encoder_attn for layer in model.model.decoder.layers)
+        self.encoder, self.decoder = model.model.encoder, model.model.decoder
+        self.start_id = model.config.decoder_start_token_id
 
     def forward(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        """Keys and values [B, H, S, E] of each decoder layer in turn, for source tokens and their mask [B, S]."""
-        states = self.encoder(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
-        attentions: Any = self.attentions
-        projected = ((attention.k_proj(states), attention.v_proj(states)) for attention in attentions)
-        heads = [(attention.num_heads, attention.head_dim) for attention in attentions]
-        return tuple(
-            tensor.unflatten(-1, size).transpose(1, 2)
-            for pair, size in zip(projected, heads, strict=True)
-            for tensor in pair
+        """The tensors of a `SourceMemory` for source tokens and their mask [B, S]."""
+        return tuple(tensors_in(self.memory(input_ids, attention_mask)))
+
+    def memory(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> "SourceMemory":
+        """What the first step of the decoder keeps."""
+        source = self.encoder(input_ids=input_ids, attention_mask=attention_mask)
+        cache = EncoderDecoderCache(DynamicCache(), DynamicCache())
+        start = torch.full_like(input_ids[:, :1], self.start_id)
+        self.decoder(
+            input_ids=start,
+            sentence_ids=torch.ones_like(start),
+            paragraph_ids=torch.ones_like(start),
+            encoder_hidden_states=source.last_hidden_state,
+            encoder_attention_mask=attention_mask,
+            encoder_structure=DocumentStructure.from_ids(source.sentence_ids, source.paragraph_ids),
+            encoder_sentence_states=source.sentence_states,
+            cache=cache,
+            use_cache=True,
+        )
+        layers: Any = cache.cross_attention_cache.layers
+        kept = cache.__dict__.get("source_memory", {})
+        # Spans are found again from the ids.
+        kept = {name: value for name, value in sorted(kept.items()) if name[0] != "spans" and tensors_in(value)}
+        return SourceMemory(
+            [(layer.keys, layer.values) for layer in layers], kept, source.sentence_ids, source.paragraph_ids
         )
 
 
+@dataclass(frozen=True)
+class SourceMemory:
+    """What a decoder keeps of the source.
+
+    Attributes:
+        keys_and_values: of the cross-attention of each layer [B, H, S, E].
+        kept: by name and layer, see `kept_with_cache`.
+        sentence_ids, paragraph_ids: of the source [B, S].
+    """
+
+    keys_and_values: list[tuple[torch.Tensor, torch.Tensor]]
+    kept: dict[tuple[str, int], Any]
+    sentence_ids: torch.Tensor
+    paragraph_ids: torch.Tensor
+
+
+def tensors_in(value: Any) -> list[torch.Tensor]:
+    """All tensors in nested dictionaries, lists, tuples and data classes, in order."""
+    if isinstance(value, torch.Tensor):
+        return [value]
+    return [tensor for part in _parts(value) for tensor in tensors_in(part)]
+
+
+def with_tensors(value: Any, tensors: Iterator[torch.Tensor]) -> Any:
+    """The same nested value with other tensors."""
+    if isinstance(value, torch.Tensor):
+        return next(tensors)
+    parts = [with_tensors(part, tensors) for part in _parts(value)]
+    if isinstance(value, dict):
+        return dict(zip(value, parts, strict=True))
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*parts)
+    if is_dataclass(value):
+        return type(value)(*parts)  # type: ignore[misc]
+    return type(value)(parts) if isinstance(value, list | tuple) else value
+
+
+def _parts(value: Any) -> list[Any]:
+    if isinstance(value, dict):
+        return list(value.values())
+    if isinstance(value, list | tuple):
+        return list(value)
+    return [getattr(value, field.name) for field in fields(value)] if is_dataclass(value) else []
+
+
 class DecoderGraph(nn.Module):
-    """One decoding step, for one new token or for several, such as a given prefix."""
+    """One decoding step, for one new token or for several, such as a given prefix.
+
+    Args:
+        model: the model.
+        memory: of some source; others have the same form.
+    """
 
     output_matrix: torch.Tensor
     output_bias: torch.Tensor
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, model: Any, memory: SourceMemory) -> None:
         super().__init__()
-        self.decoder = model.model.decoder
+        self.decoder, self.memory = model.model.decoder, memory
         # A separate matrix: the quantizer stores it transposed, while the model shares it with the embedding.
         self.register_buffer("output_matrix", model.lm_head.weight.detach().T.clone())  # [D, V]
         bias = model.lm_head.bias
@@ -77,6 +150,7 @@ class DecoderGraph(nn.Module):
         self,
         decoder_input_ids: torch.Tensor,
         decoder_sentence_ids: torch.Tensor,
+        decoder_paragraph_ids: torch.Tensor,
         attention_mask: torch.Tensor,
         source: list[torch.Tensor],
         past: list[torch.Tensor],
@@ -85,22 +159,27 @@ class DecoderGraph(nn.Module):
 
         Args:
             decoder_input_ids: the newest target tokens [B, Q].
-            decoder_sentence_ids: ids of the sentences of all L target tokens [B, L], 0 for padding.
+            decoder_sentence_ids, decoder_paragraph_ids: of all L target tokens [B, L], 0 for padding.
             attention_mask: of the source [B, S].
-            source: outputs of the encoder graph, [B, H, S, E] each.
+            source: outputs of the encoder graph.
             past: cache of the previous step, [B, H, L - Q, E] each.
         """
         cache = EncoderDecoderCache(DynamicCache(), DynamicCache())
+        memory: SourceMemory = with_tensors(self.memory, iter(source))
+        for index, (keys, values) in enumerate(memory.keys_and_values):
+            cache.cross_attention_cache.update(keys, values, index)
+            cache.is_updated[index] = True
         for index in range(len(past) // 2):
             cache.self_attention_cache.update(past[2 * index], past[2 * index + 1], index)
-            cache.cross_attention_cache.update(source[2 * index], source[2 * index + 1], index)
-            cache.is_updated[index] = True
+        cache.__dict__["source_memory"] = memory.kept
         states = self.decoder(
             input_ids=decoder_input_ids,
             sentence_ids=decoder_sentence_ids,
+            paragraph_ids=decoder_paragraph_ids,
             # Only the number of the source's states is still used.
-            encoder_hidden_states=attention_mask[..., None].to(past[0].dtype),
+            encoder_hidden_states=attention_mask[..., None].to(self.output_matrix.dtype),
             encoder_attention_mask=attention_mask,
+            encoder_structure=DocumentStructure.from_ids(memory.sentence_ids, memory.paragraph_ids),
             cache=cache,
             use_cache=True,
         ).last_hidden_state
@@ -117,31 +196,12 @@ def check_exportable(config: Any) -> None:
             f"model_type {config.model_type!r} is not exported: only the Transformer is (hier_nmt); other families "
             "have caches of their own"
         )
-    slots = ("encoder_self_attention", "decoder_self_attention", "cross_attention")
-    for slot in slots:
-        kind = getattr(config, slot)
-        if kind not in _DENSE:
-            raise ExportError(
-                f"{slot}={kind!r} is not exported: it reads only the sentences that it selects, in steps whose shapes "
-                f"depend on the text, and an ONNX graph is fixed; {' and '.join(_DENSE)} attention are exported"
-            )
-    if config.context_block != "none":
+    for slot in ("encoder_self_attention", "decoder_self_attention"):
+        if getattr(config, slot) == "big_bird":
+            raise ExportError(f"{slot}='big_bird' is not exported: its blocks depend on the length of the text")
+    if config.sentence_encoder == "conv" and (config.encoder_reads_encodings or config.decoder_reads_source_encodings):
         raise ExportError(
-            f"context_block={config.context_block!r} is not exported: how many sentence encodings there are depends on "
-            "the text"
-        )
-    if config.restart_target_sentences:
-        raise ExportError(
-            "restart_target_sentences=True is not exported: the exported decoder does not know what separates sentences"
-        )
-    if config.cross_attention == "sentence":
-        raise ExportError(
-            "cross_attention='sentence' is not exported: the exported decoder has no sentence ids of the source"
-        )
-    if "paragraph" in config.structure_levels and config.position_encoding == "multi_level":
-        raise ExportError(
-            "position_encoding='multi_level' with the level 'paragraph' is not exported: the exported decoder gets "
-            "sentence ids, but no paragraph ids"
+            "sentence_encoder='conv' is not exported: how many summaries there are depends on the length of the text"
         )
 
 
@@ -164,15 +224,48 @@ def export_model(model: PreTrainedModel, folder: str | Path) -> Path:
     # Other attention implementations branch on shapes.
     model = model.float().eval()
     model.set_attn_implementation("eager")
-    with torch.no_grad():
-        _export_encoder(EncoderGraph(model), folder / ENCODER_FILE)
-        _export_decoder(DecoderGraph(model), model.config, folder / DECODER_FILE)
+    with torch.no_grad(), graph_of_sentences(NUM_SENTENCES):
+        encoder = EncoderGraph(model)
+        # Lengths that nothing else has tell which dimensions are those of tokens.
+        memory, longer = (encoder.memory(*_source(length)) for length in (_LENGTH, _LENGTH + 2))
+        lengths = [
+            [index for index, size in enumerate(one.shape) if size != other.shape[index]]
+            for one, other in zip(tensors_in(memory), tensors_in(longer), strict=True)
+        ]
+        _export_encoder(encoder, folder / ENCODER_FILE)
+        decoder = DecoderGraph(model, memory)
+        past = _first_cache(decoder, memory)
+        _export_decoder(decoder, memory, lengths, past, folder / DECODER_FILE)
     config: Any = model.config
     settings = {name: getattr(config, name) for name in _SPECIAL_IDS}
-    settings |= {"num_layers": config.decoder_layers, "num_heads": config.decoder_attention_heads}
-    settings |= {"head_dim": config.d_model // config.decoder_attention_heads}
+    # Of the cache: heads and width; of the encoder's outputs: the sizes behind that of the batch, 0 for source tokens.
+    settings["past"] = [[tensor.shape[1], tensor.shape[3]] for tensor in past]
+    settings["source"] = [
+        [
+            str(one.dtype).removeprefix("torch."),
+            [0 if index in places else size for index, size in enumerate(one.shape)][1:],
+        ]
+        for one, places in zip(tensors_in(memory), lengths, strict=True)
+    ]
+    encodes = config.encoder_reads_encodings or config.decoder_reads_source_encodings
+    encodes = encodes or config.decoder_reads_target_encodings or config.context_attention is not None
+    settings["max_sentences"] = NUM_SENTENCES if encodes else None
     (folder / SETTINGS_FILE).write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
     return folder
+
+
+def _source(length: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Source tokens and their mask [2, S], for an example."""
+    ids = torch.arange(6, 6 + length).expand(2, -1).contiguous()
+    ids[1, -1] = 0
+    return ids, (ids > 0).long()
+
+
+def _first_cache(decoder: DecoderGraph, memory: SourceMemory) -> list[torch.Tensor]:
+    """An example of a cache, of three tokens: the outputs of a step that has none."""
+    ids = torch.full((2, 3), 6)
+    numbers, mask = torch.ones_like(ids), _source(_LENGTH)[1]
+    return [tensor.contiguous() for tensor in decoder(ids, numbers, numbers, mask, tensors_in(memory), [])[1:]]
 
 
 def quantize_model(folder: str | Path, output: str | Path) -> Path:
@@ -214,14 +307,13 @@ class OnnxTranslator:
         input_ids = np.array([[*row, *[pad] * (length - len(row))] for row in sources], dtype=np.int64)
         mask = np.array([[1] * len(row) + [0] * (length - len(row)) for row in sources], dtype=np.int64)
         source = _run(self._encoder, [input_ids, mask])
-        shape = (len(sources), self.settings["num_heads"], 0, self.settings["head_dim"])
-        past = [np.zeros(shape, dtype=np.float32) for _ in range(2 * self.settings["num_layers"])]
+        past = [np.zeros((len(sources), heads, 0, width), np.float32) for heads, width in self.settings["past"]]
         newest = np.full((len(sources), 1), self.settings["decoder_start_token_id"], dtype=np.int64)
-        sentence_ids = np.ones((len(sources), 1), dtype=np.int64)
+        sentence_ids = paragraph_ids = np.ones((len(sources), 1), dtype=np.int64)
         written: list[list[int]] = [[] for _ in sources]
         is_done = np.zeros(len(sources), dtype=bool)
         for _ in range(max_new_tokens):
-            logits, *past = _run(self._decoder, [newest, sentence_ids, mask, *source, *past])
+            logits, *past = _run(self._decoder, [newest, sentence_ids, paragraph_ids, mask, *source, *past])
             chosen = np.where(is_done, pad, logits.argmax(-1))
             is_done |= chosen == eos
             for row, token in zip(written, chosen, strict=True):
@@ -229,16 +321,19 @@ class OnnxTranslator:
                     row.append(int(token))
             if is_done.all():
                 break
-            sentence_ids = self._extended_ids(sentence_ids, newest[:, 0], is_done)
+            separators = [self.settings[f"{name}_token_id"] for name in ("sep", "par")]
+            sentence_ids = _extended_ids(sentence_ids, newest[:, 0], separators, is_done)
+            paragraph_ids = _extended_ids(paragraph_ids, newest[:, 0], separators[1:], is_done)
             newest = chosen[:, None]
         return written
 
-    def _extended_ids(self, sentence_ids: np.ndarray, last: np.ndarray, is_done: np.ndarray) -> np.ndarray:
-        """The sentence ids [B, L] extended by those of the next tokens: after a separator a sentence starts; padding
-        has 0."""
-        separators = [self.settings["sep_token_id"], self.settings["par_token_id"]]
-        following = sentence_ids[:, -1] + np.isin(last, [one for one in separators if one is not None])
-        return np.concatenate([sentence_ids, np.where(is_done, 0, following)[:, None]], axis=1)
+
+def _extended_ids(
+    ids: np.ndarray, last: np.ndarray, separators: Sequence[int | None], is_done: np.ndarray
+) -> np.ndarray:
+    """The ids [B, L] extended by those of the next tokens: after a separator the next one starts; padding has 0."""
+    following = ids[:, -1] + np.isin(last, [one for one in separators if one is not None])
+    return np.concatenate([ids, np.where(is_done, 0, following)[:, None]], axis=1)
 
 
 def open_session(path: Path, num_threads: int | None) -> Any:
@@ -258,36 +353,48 @@ def _run(session: Any, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
 
 
 def _export_encoder(graph: EncoderGraph, path: Path) -> None:
-    ids = torch.tensor([[6, 7, 8, 9, 10], [6, 7, 8, 9, 0]])
-    batch, length = torch.export.Dim("batch"), torch.export.Dim("source_tokens")
-    axes = {0: batch, 1: length}
-    _export(graph, path, (ids, (ids > 0).long()), (axes, axes))
+    axes = {0: torch.export.Dim("batch"), 1: torch.export.Dim("source_tokens")}
+    _export(graph, path, _source(_LENGTH), (axes, axes))
 
 
-def _export_decoder(graph: DecoderGraph, config: Any, path: Path) -> None:
-    num_heads = config.decoder_attention_heads
-    size = (num_heads, config.d_model // num_heads)
-    past, source = (
-        [torch.zeros(2, size[0], length, size[1]) for _ in range(2 * config.decoder_layers)] for length in (3, 5)
-    )
-    newest, sentence_ids, mask = (
-        torch.full((2, 2), 6),
-        torch.ones(2, 5, dtype=torch.long),
-        torch.ones(2, 5, dtype=torch.long),
-    )
+def _export_decoder(
+    graph: DecoderGraph, memory: SourceMemory, lengths: list[list[int]], past: list[torch.Tensor], path: Path
+) -> None:
+    source = tensors_in(memory)
+    numbers = torch.ones(2, 2 + past[0].shape[2], dtype=torch.long)
     names = ("batch", "source_tokens", "past_tokens", "new_tokens")
     batch, source_length, past_length, new_length = (torch.export.Dim(name) for name in names)
+    # The exporter takes none of the others for 0 or 1, which they may be all the same.
+    target_length = torch.export.Dim("target_tokens", min=4)
     axes = (
         {0: batch, 1: new_length},
-        {0: batch, 1: torch.export.Dim("target_tokens")},
+        {0: batch, 1: target_length},
+        {0: batch, 1: target_length},
         {0: batch, 1: source_length},
-        [{0: batch, 2: source_length}] * len(source),
+        [{0: batch, **dict.fromkeys(places, source_length)} for places in lengths],
         [{0: batch, 2: past_length}] * len(past),
     )
-    _export(graph, path, (newest, sentence_ids, mask, source, past), axes)
+    newest, mask = torch.full((2, 2), 6), _source(_LENGTH)[1]
+    # A tensor that is given twice would be one input.
+    _export(graph, path, (newest, numbers, numbers.clone(), mask, source, past), axes)
 
 
 def _export(graph: nn.Module, path: Path, arguments: tuple[Any, ...], axes: tuple[Any, ...]) -> None:
     torch.onnx.export(
-        graph.eval(), arguments, path, dynamo=True, dynamic_shapes=axes, external_data=False, verbose=False
+        graph.eval(),
+        arguments,
+        path,
+        dynamo=True,
+        dynamic_shapes=axes,
+        external_data=False,
+        verbose=False,
+        custom_translation_table={torch.ops.aten.sort.stable: _stable_sort},
     )
+
+
+def _stable_sort(values: Any, stable: bool = True, dim: int = -1, descending: bool = False) -> Any:
+    """A stable sort in ONNX, whose TopK takes the first of equal values first."""
+    axis = op.Constant(value_ints=[dim])
+    shape: Any = op.Shape(values)
+    size = op.Gather(shape, axis, axis=0)  # type: ignore[type-var]
+    return op.TopK(values, size, axis=dim, largest=int(descending), sorted=1)

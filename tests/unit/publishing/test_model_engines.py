@@ -37,8 +37,8 @@ def test_torch_is_the_model_itself() -> None:
 
 @pytest.mark.parametrize("engine", LIBRARIES)
 def test_what_cannot_be_exported_is_refused_and_auto_leaves_it_to_torch(engine: str) -> None:
-    model = tiny_model(encoder_self_attention="conditional")
-    with pytest.raises(ExportError, match="encoder_self_attention='conditional' is not exported"):
+    model = tiny_model(encoder_self_attention="big_bird")
+    with pytest.raises(ExportError, match="encoder_self_attention='big_bird' is not exported"):
         with_engine(model, engine)
     assert with_engine(model, "auto") is model
 

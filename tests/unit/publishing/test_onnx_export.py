@@ -11,6 +11,7 @@ from tiny_recurrent_models import tiny_config as tiny_recurrent_config
 from transformers import AutoModelForSeq2SeqLM
 
 from hier_nmt.data.tokenization import load_tokenizers
+from hier_nmt.publishing import onnx_export
 from hier_nmt.publishing.onnx_export import (
     ExportError,
     OnnxTranslator,
@@ -18,6 +19,7 @@ from hier_nmt.publishing.onnx_export import (
     export_model,
     quantize_model,
 )
+from hier_nmt.publishing.onnx_model import OnnxModel, check_equal
 
 ROOT = Path(__file__).parents[3]
 CHECKPOINT = ROOT / "checkpoints" / "hier-nmt-en-fr"
@@ -32,19 +34,13 @@ WINDOWS = [
     ("changes", "complaint"),
     [
         (
-            {"encoder_self_attention": "conditional"},
-            "encoder_self_attention='conditional' is not exported: it reads only",
+            {"encoder_self_attention": "big_bird"},
+            "encoder_self_attention='big_bird' is not exported: its blocks depend",
         ),
-        ({"cross_attention": "hierarchical"}, "cross_attention='hierarchical' is not exported: it reads only"),
-        (
-            {"cross_attention": "sentence"},
-            "cross_attention='sentence' is not exported: the exported decoder has no sentence ids",
-        ),
-        ({"context_block": "block"}, "context_block='block' is not exported"),
-        ({"position_encoding": "multi_level"}, "position_encoding='multi_level' with the level 'paragraph'"),
+        ({"context_block": "block", "sentence_encoder": "conv"}, "sentence_encoder='conv' is not exported"),
     ],
 )
-def test_a_network_without_onnx_form_is_refused_with_the_reason(changes, complaint, tmp_path) -> None:
+def test_a_network_without_onnx_form_is_refused_with_the_reason(changes, complaint) -> None:
     with pytest.raises(ExportError, match=complaint):
         check_exportable(tiny_config(**changes))
 
@@ -56,11 +52,11 @@ def test_another_family_is_refused_with_the_reason() -> None:
 
 @pytest.mark.slow
 def test_the_script_says_what_it_does_not_export(tmp_path) -> None:
-    tiny_model(encoder_self_attention="conditional").save_pretrained(tmp_path)
+    tiny_model(encoder_self_attention="big_bird").save_pretrained(tmp_path)
     command = [sys.executable, str(ROOT / "training" / "export.py"), str(tmp_path), str(tmp_path / "onnx")]
     result = subprocess.run(command, capture_output=True, text=True)
     assert result.returncode == 1
-    assert "error: encoder_self_attention='conditional' is not exported" in result.stderr
+    assert "error: encoder_self_attention='big_bird' is not exported" in result.stderr
 
 
 def source_ids() -> list[list[int]]:
@@ -100,23 +96,50 @@ def test_the_shipped_model_writes_the_same_through_onnx(tmp_path) -> None:
     "changes",
     [
         {},
-        {"encoder_self_attention": "sentence", "decoder_self_attention": "sentence"},
+        {"encoder_self_attention": "sentence", "decoder_self_attention": "sentence", "cross_attention": "sentence"},
         {"position_encoding": "segment_shifted", "segment_shift": 3},
-        {"position_encoding": "multi_level", "structure_levels": ["token", "sentence"]},
+        {"position_encoding": "multi_level"},
         {"normalize_before": False},
+        {
+            "encoder_self_attention": "conditional",
+            "decoder_self_attention": "conditional",
+            "cross_attention": "conditional",
+            "always_keep_own_sentence": True,
+        },
+        {"encoder_self_attention": "hierarchical", "cross_attention": "hierarchical"},
+        {"encoder_self_attention": "hierarchical", "cross_attention": "hierarchical", "tree_selection": "node"},
+        {"context_block": "block", "sentence_encoder_sharing": "model"},
+        {"context_block": "heads"},
+        {"context_block": "document"},
+        {"context_block": "conditional", "restart_target_sentences": True, "token_position_origin": "sentence"},
+        {"context_block": "hierarchical"},
     ],
 )
-def test_every_dense_network_writes_the_same_through_onnx(changes, tmp_path) -> None:
+def test_a_network_writes_the_same_through_onnx(changes, tmp_path, monkeypatch) -> None:
     pytest.importorskip("onnxruntime")
     pytest.importorskip("onnxscript")
+    monkeypatch.setattr(onnx_export, "NUM_SENTENCES", 6)
+    torch.manual_seed(0)
     model = tiny_model(**changes).float().eval()
-    translator = OnnxTranslator(export_model(model, tmp_path))
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if name.endswith(".gate"):
+                parameter.normal_()
+    other = OnnxModel(model, export_model(model, tmp_path))
+    check_equal(model, other)
     config = model.config
-    sources = [[6, 7, config.sep_token_id, 8, 9, config.eos_token_id], [10, 7, config.eos_token_id]]
-    with torch.inference_mode():
-        expected = [
-            model.generate(torch.tensor([ids]), num_beams=1, do_sample=False, max_new_tokens=9)[0, 1:].tolist()
-            for ids in sources
-        ]
-    special = (config.eos_token_id, config.pad_token_id)
-    assert translator.generate(sources, 9) == [[token for token in row if token not in special] for row in expected]
+    sep, par, eos = config.sep_token_id, config.par_token_id, config.eos_token_id
+    sources = [[6, 7, sep, 8, 9, par, 11, 12, 13, sep, 10, eos], [10, 7, eos]]
+    batch = torch.tensor([sources[0], [*sources[1], *[config.pad_token_id] * (len(sources[0]) - len(sources[1]))]])
+    options = {"attention_mask": (batch != config.pad_token_id).long(), "max_new_tokens": 9, "do_sample": False}
+    for num_beams in (1, 3):
+        expected, found = (
+            one.generate(input_ids=batch, num_beams=num_beams, **options).tolist() for one in (model, other)
+        )
+        assert found == expected
+    special = (eos, config.pad_token_id)
+    greedy_rows = model.generate(input_ids=batch, num_beams=1, **options)[:, 1:].tolist()
+    rows = [[token for token in row if token not in special] for row in greedy_rows]
+    assert OnnxTranslator(tmp_path).generate(sources, 9) == rows
+    many = torch.tensor([[6, sep] * 8 + [eos]])
+    assert torch.equal(*(one.generate(input_ids=many, max_new_tokens=5) for one in (model, other)))

@@ -212,7 +212,7 @@ def next_token_sentence_ids(
     own_ids = queries.sentence_ids
     if input_ids is not None:
         own_ids = own_ids + separator_positions(input_ids, config.separator_token_ids).long()
-    next_ids = nn.functional.pad(queries.sentence_ids[:, 1:], (0, 1))
+    next_ids = nn.functional.pad(queries.sentence_ids, (0, 1))[:, 1:]
     return queries.with_sentence_ids(torch.where(next_ids > 0, next_ids, own_ids))
 
 
@@ -230,7 +230,7 @@ def restarted_structure(
     assert prefix is not None  # of a configuration that reads sentences
 
     def opened(ids: torch.Tensor, separator_token_ids: Collection[int]) -> torch.Tensor:
-        following = nn.functional.pad(ids[:, 1:], (0, 1))
+        following = nn.functional.pad(ids, (0, 1))[:, 1:]
         last = ids
         if input_ids is not None:
             opens = separator_positions(input_ids, separator_token_ids).long()
