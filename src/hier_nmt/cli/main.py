@@ -34,6 +34,7 @@ COMMANDS: dict[str, Command | dict[str, Command]] = {
         "describe": Command("describe_corpus", "describe a corpus and the effect of a cleaning"),
         "make-discourse": Command("make_discourse_corpus", "make a corpus whose sentences need their context"),
         "make-pronouns": Command("make_pronoun_set", "make a contrastive set of pronouns from a corpus"),
+        "extract-terms": Command("extract_terms", "make a glossary of what stands in the same sentence pairs"),
         "split": Command("split_pairs", "split tab-separated pairs into training, dev and test"),
     },
     "tokenizer": Command("train_tokenizer", "train a tokenizer on a corpus"),
