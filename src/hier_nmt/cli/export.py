@@ -26,7 +26,7 @@ from transformers import AutoModelForSeq2SeqLM
 from ..data.corpora import read_documents
 from ..data.documents import SentencePair
 from ..data.tokenization import load_tokenizers
-from ..publishing.ctranslate2_export import export_ctranslate2
+from ..publishing.ctranslate2_export import check_expressible, export_ctranslate2
 from ..publishing.ctranslate2_model import open_translator
 from ..publishing.onnx_export import OnnxTranslator, check_exportable, export_model, quantize_model
 
@@ -108,6 +108,7 @@ def run(options: argparse.Namespace) -> None:
     torch.set_num_threads(1)
     model: Any = AutoModelForSeq2SeqLM.from_pretrained(options.model, dtype=torch.float32)
     config = model.config
+    (check_exportable if options.to == "onnx" else check_expressible)(config)
     tokenizers = load_tokenizers(options.model)
     limit = config.max_target_tokens
     folders = (to_onnx if options.to == "onnx" else to_ctranslate2)(model, tokenizers, options)
@@ -126,7 +127,6 @@ def run(options: argparse.Namespace) -> None:
 
 def to_onnx(model: Any, tokenizers: Any, options: argparse.Namespace) -> dict[str, Path]:
     """Writes the graphs; the folders by the name of the form."""
-    check_exportable(model.config)
     folders = {"ONNX float32": export_model(model, options.output)}
     if options.int8:
         folders["ONNX int8"] = quantize_model(options.output, options.output / "int8")

@@ -71,6 +71,15 @@ def continue_sentence_ids(
     return torch.cat([sentence_ids, sentence_ids[:, -1:] + closes.cumsum(-1)], dim=1)
 
 
+def running_maximum(values: torch.Tensor) -> torch.Tensor:
+    """For each place the largest of the values [B, S], at least 0, up to there."""
+    if graph_sentences() is None:
+        return values.cummax(-1).values
+    # A graph has no such operation.
+    places = torch.arange(values.shape[1], device=values.device)
+    return values[:, None].masked_fill(places > places[:, None], 0).amax(-1)
+
+
 @dataclass(frozen=True)
 class DocumentStructure:
     """Place of every token in its window; all fields are integer tensors [B, S], and 0 in the first two is padding.
@@ -92,7 +101,7 @@ class DocumentStructure:
         """Structure of tokens whose sentence and paragraph ids [B, S] are known."""
         token_positions = ((sentence_ids > 0).long().cumsum(-1) - 1).clamp_min(0)
         previous_ids = torch.nn.functional.pad(sentence_ids, (1, 0), value=-1)[:, :-1]
-        sentence_starts = (token_positions * (sentence_ids != previous_ids)).cummax(-1).values
+        sentence_starts = running_maximum(token_positions * (sentence_ids != previous_ids))
         return cls(sentence_ids, paragraph_ids, token_positions, token_positions - sentence_starts)
 
     @classmethod

@@ -109,7 +109,7 @@ def test_the_shipped_model_writes_the_same_through_onnx(tmp_path) -> None:
         {"encoder_self_attention": "hierarchical", "cross_attention": "hierarchical"},
         {"encoder_self_attention": "hierarchical", "cross_attention": "hierarchical", "tree_selection": "node"},
         {"context_block": "block", "sentence_encoder_sharing": "model"},
-        {"context_block": "heads"},
+        {"context_block": "heads", "num_sentence_heads": 1},
         {"context_block": "document"},
         {"context_block": "conditional", "restart_target_sentences": True, "token_position_origin": "sentence"},
         {"context_block": "hierarchical"},
