@@ -47,8 +47,8 @@ FORBIDDEN_ATTRIBUTES = {
     ("importlib", "import_module"), ("ctypes", "CDLL"),
 }  # fmt: skip
 UNPACKING = {"extractall", "extract", "unpack_archive"}
-# The one place that starts a program: the machine's C++ compiler, on a source file of the package.
-MAY_START_PROGRAMS = {"src/hier_nmt/kernels/cpu/compiled.py"}
+# What starts a program: the machine's C++ compiler on a source file of the package, and `--workers` the same command.
+MAY_START_PROGRAMS = {"src/hier_nmt/kernels/cpu/compiled.py", "src/hier_nmt/jobs/shared_translation.py"}
 
 # The one place that imports by name: the modules of its own folder, out of a table.
 MAY_IMPORT_BY_NAME = {"src/hier_nmt/cli/main.py"}

@@ -17,7 +17,8 @@ _GRAPH_SENTENCES: ContextVar[int | None] = ContextVar("graph_sentences", default
 
 def graph_sentences() -> int | None:
     """The fixed number of sentences of the graph that is being exported; None outside of an export."""
-    return _GRAPH_SENTENCES.get()
+    # `torch.compile` cannot read the variable, and exports nothing.
+    return None if torch.compiler.is_dynamo_compiling() else _GRAPH_SENTENCES.get()
 
 
 @contextmanager

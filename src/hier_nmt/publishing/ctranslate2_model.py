@@ -27,7 +27,8 @@ except ImportError:
 # Options of `generate` that CTranslate2 has, or that have no effect on a search.
 _KNOWN_OPTIONS = {
     *("num_beams", "max_new_tokens", "max_length", "min_new_tokens", "length_penalty", "early_stopping"),
-    *("suppress_tokens", "forced_bos_token_id", "use_cache", "cache_implementation", "transformers_version"),
+    *("suppress_tokens", "forced_bos_token_id", "use_cache", "cache_implementation"),
+    *("transformers_version", "_from_model_config"),
     *("pad_token_id", "bos_token_id", "eos_token_id", "decoder_start_token_id"),
 }
 # CTranslate2 ends its search at this many times the beams' number of complete hypotheses; Transformers goes on while a
@@ -121,9 +122,13 @@ class Ctranslate2Model(HierNMTForConditionalGeneration):
         source, prefix = inputs["input_ids"], inputs.get("decoder_input_ids")
         num_given = 1 if prefix is None else prefix.shape[1]
         num_new = config.max_new_tokens or config.max_length or num_positions(self.config)
+        # What is off is off in CTranslate2, too.
+        chosen = {name for name, value in config.to_diff_dict().items() if value is not None and value is not False}
         return (
-            set(config.to_diff_dict()) <= _KNOWN_OPTIONS
+            chosen <= _KNOWN_OPTIONS
             and config.early_stopping in (None, False)
+            # Given tokens would count in what is compared.
+            and (num_given == 1 or ((config.num_beams or 1) == 1 and not config.min_new_tokens))
             and all(isinstance(one, WithoutLoops | WithinLengths) for one in processors)
             and max(source.shape[1], num_given + num_new) <= num_positions(self.config)
             and config.pad_token_id is not None
@@ -155,7 +160,8 @@ class Ctranslate2Model(HierNMTForConditionalGeneration):
             end_token=[self._target_names[index] for index in _ids(config.eos_token_id)],
             return_end_token=True,
             max_input_length=0,
-            max_decoding_length=config.max_new_tokens or config.max_length - 1,
+            # Given tokens count. A row with fewer of them may become longer than asked for.
+            max_decoding_length=max(map(len, given)) + (config.max_new_tokens or config.max_length - 1),
             min_decoding_length=config.min_new_tokens or 0,
         )
         names = self._target_ids
