@@ -37,10 +37,13 @@ _PATIENCE = 2.0
 
 
 def open_translator(folder: str | Path, compute_type: str, num_threads: int) -> Any:
-    """CTranslate2's translator of a folder on the processor; ImportError without CTranslate2."""
+    """CTranslate2's translator of a folder on the processor; ImportError without CTranslate2.
+
+    Each thread translates rows of its own: the products of one batch are too small to be divided.
+    """
     if ctranslate2 is None:
         raise ImportError(NO_CTRANSLATE2)
-    return ctranslate2.Translator(str(folder), compute_type=compute_type, inter_threads=1, intra_threads=num_threads)
+    return ctranslate2.Translator(str(folder), compute_type=compute_type, inter_threads=num_threads, intra_threads=1)
 
 
 class Ctranslate2Model(HierNMTForConditionalGeneration):
@@ -49,14 +52,15 @@ class Ctranslate2Model(HierNMTForConditionalGeneration):
     Args:
         model: the model that was exported; it does what CTranslate2 cannot.
         translator: see `open_translator`; its tokens are named after their ids (`token_names`).
+        num_threads: of the translator.
     """
 
-    def __init__(self, model: PreTrainedModel, translator: Any) -> None:
+    def __init__(self, model: PreTrainedModel, translator: Any, num_threads: int = 1) -> None:
         # Not that of the model, which would make weights.
         PreTrainedModel.__init__(self, model.config)
         # In a list, so that it is no part of this module.
         self._exported = [model]
-        self.translator = translator
+        self.translator, self.num_threads = translator, num_threads
         config: Any = model.config
         self._source_names, self._target_names = token_names(config.vocab_size), token_names(config.target_vocab_size)
         self._target_ids = {name: index for index, name in enumerate(self._target_names)}
@@ -153,6 +157,7 @@ class Ctranslate2Model(HierNMTForConditionalGeneration):
         results = self.translator.translate_batch(
             [[self._source_names[index] for index in row] for row in sources],
             target_prefix=[[self._target_names[index] for index in row] for row in prefixes],
+            max_batch_size=-(-len(sources) // self.num_threads),
             beam_size=config.num_beams or 1,
             patience=_PATIENCE if (config.num_beams or 1) > 1 else 1,
             length_penalty=1.0 if config.length_penalty is None else config.length_penalty,

@@ -52,7 +52,7 @@ def with_engine(model: PreTrainedModel, engine: str, num_threads: int | None = N
     wrapped: PreTrainedModel
     if engine in _CTRANSLATE2:
         compute_type = "float32" if engine == "ctranslate2" else "int8"
-        wrapped = Ctranslate2Model(model, open_translator(folder, compute_type, num_threads))
+        wrapped = Ctranslate2Model(model, open_translator(folder, compute_type, num_threads), num_threads)
     else:
         wrapped = OnnxModel(model, folder, num_threads)
     wrapped.generation_config = GenerationConfig.from_dict(model.generation_config.to_dict())

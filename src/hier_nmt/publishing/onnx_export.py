@@ -344,6 +344,8 @@ def open_session(path: Path, num_threads: int | None) -> Any:
     if num_threads is not None:
         options.intra_op_num_threads = num_threads
     options.log_severity_level = 3
+    # Between its steps PyTorch works, from whose threads waiting ones would take the cores.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
 
 
