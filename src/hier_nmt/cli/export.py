@@ -103,9 +103,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Exports the model and compares the forms."""
+    """Exports the model and compares the forms, without the exporter's many warnings."""
+    disabled = logging.root.manager.disable
     logging.disable(logging.WARNING)
     torch.set_num_threads(1)
+    try:
+        _export(options)
+    finally:
+        logging.disable(disabled)
+
+
+def _export(options: argparse.Namespace) -> None:
     model: Any = AutoModelForSeq2SeqLM.from_pretrained(options.model, dtype=torch.float32)
     config = model.config
     (check_exportable if options.to == "onnx" else check_expressible)(config)
