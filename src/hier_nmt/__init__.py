@@ -38,7 +38,7 @@ def read_terms_file(path: Path) -> list[str]:
 
 
 def run_with_engine(model: PreTrainedModel, engine: str) -> PreTrainedModel:
-    """See `hier_nmt.publishing.onnx_model.with_engine`, whose libraries are imported when they are needed."""
+    """See `hier_nmt.publishing.model_engines.with_engine`, whose libraries are imported when they are needed."""
     from .publishing.model_engines import with_engine
 
     return with_engine(model, engine)

@@ -154,6 +154,7 @@ class Ctranslate2Model(HierNMTForConditionalGeneration):
         # As in `generate`, which forces it where nothing else is given.
         forced = [] if any(given) else _ids(config.forced_bos_token_id)
         prefixes = [[*row, *forced] for row in given]
+        num_new = config.max_new_tokens or config.max_length - 1
         results = self.translator.translate_batch(
             [[self._source_names[index] for index in row] for row in sources],
             target_prefix=[[self._target_names[index] for index in row] for row in prefixes],
@@ -165,13 +166,13 @@ class Ctranslate2Model(HierNMTForConditionalGeneration):
             end_token=[self._target_names[index] for index in _ids(config.eos_token_id)],
             return_end_token=True,
             max_input_length=0,
-            # Given tokens count. A row with fewer of them may become longer than asked for.
-            max_decoding_length=max(map(len, given)) + (config.max_new_tokens or config.max_length - 1),
+            # Given tokens count; a row with fewer of them is cut below.
+            max_decoding_length=max(map(len, given)) + num_new,
             min_decoding_length=config.min_new_tokens or 0,
         )
         names = self._target_ids
         return [
-            [names[name] for name in result.hypotheses[0]][len(row) :]
+            [names[name] for name in result.hypotheses[0]][len(row) :][:num_new]
             for result, row in zip(results, given, strict=True)
         ]
 

@@ -4,6 +4,7 @@
 
 import hashlib
 import importlib.util
+import logging
 import os
 import tempfile
 from pathlib import Path
@@ -16,6 +17,8 @@ from .ctranslate2_export import check_equal_scores, check_expressible, export_ct
 from .ctranslate2_model import Ctranslate2Model, open_translator
 from .onnx_export import ExportError, check_exportable, export_model, quantize_model
 from .onnx_model import OnnxModel, check_equal
+
+logger = logging.getLogger(__name__)
 
 # Part of the names in the cache; another one where what is exported from the same weights changes.
 _VERSION = 4
@@ -42,7 +45,12 @@ def with_engine(model: PreTrainedModel, engine: str, num_threads: int | None = N
     if engine not in ENGINES:
         raise ValueError(f"engine={engine!r} is unknown; choose one of {', '.join(ENGINES)}")
     if engine == "auto":
-        engine = _fastest_engine(model)
+        try:
+            return with_engine(model, _fastest_engine(model), num_threads)
+        except (OSError, RuntimeError, ValueError) as error:
+            # For example no place to write to.
+            logger.warning("PyTorch runs the model, as another engine failed: %s", error)
+            return model
     if engine == "torch":
         return model
     if model.device.type != "cpu":

@@ -46,6 +46,19 @@ def test_what_cannot_be_exported_is_refused_and_auto_leaves_it_to_torch(engine: 
     assert with_engine(model, "auto") is model
 
 
+def test_without_a_place_to_write_to_auto_leaves_the_model_to_pytorch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    pytest.importorskip("ctranslate2")
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("HIER_NMT_CACHE", str(tmp_path / "file" / "cache"))
+    model = tiny_model()
+    assert with_engine(model, "auto") is model
+    assert "PyTorch runs the model, as another engine failed" in caplog.text
+    with pytest.raises(OSError, match="file"):
+        with_engine(model, "ctranslate2")
+
+
 @pytest.fixture(scope="module")
 def pytorch_model() -> Any:
     """The shipped model."""
