@@ -28,7 +28,8 @@ from ..data.documents import SentencePair
 from ..data.tokenization import load_tokenizers
 from ..publishing.ctranslate2_export import check_expressible, export_ctranslate2
 from ..publishing.ctranslate2_model import open_translator
-from ..publishing.onnx_export import OnnxTranslator, check_exportable, export_model, quantize_model
+from ..publishing.onnx_export import check_exportable, export_model, quantize_model
+from ..publishing.onnx_translator import OnnxTranslator
 
 Greedy = Callable[[list[int]], list[int]]
 

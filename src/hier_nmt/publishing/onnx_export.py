@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A trained model as two ONNX graphs, an encoder and a decoding step with cache, and greedy decoding with them.
+"""A trained model as two ONNX graphs, an encoder and a decoding step with cache.
 
 The encoder graph returns the projected keys and values of the decoder's cross-attention; the decoder graph takes the
 newest target token and the keys and values of the earlier ones, and returns logits and the extended cache.
@@ -9,12 +9,11 @@ Dimensions: B batch, S source tokens, L target tokens so far, H heads, E head wi
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from torch import nn
 from transformers import PreTrainedModel
@@ -283,59 +282,6 @@ def quantize_model(folder: str | Path, output: str | Path) -> Path:
     return output
 
 
-class OnnxTranslator:
-    """Greedy decoding with the graphs of a folder.
-
-    Args:
-        folder: output of `export_model` or `quantize_model`.
-        num_threads: threads of the runtime.
-    """
-
-    def __init__(self, folder: str | Path, num_threads: int = 1) -> None:
-        if onnxruntime is None:
-            raise ImportError(_NO_ONNX)
-        folder = Path(folder)
-        self.settings = json.loads((folder / SETTINGS_FILE).read_text(encoding="utf-8"))
-        self._encoder, self._decoder = (
-            open_session(folder / name, num_threads) for name in (ENCODER_FILE, DECODER_FILE)
-        )
-
-    def generate(self, sources: Sequence[Sequence[int]], max_new_tokens: int) -> list[list[int]]:
-        """The most likely token at each step for each window of source ids, without start and end tokens."""
-        pad, eos = self.settings["pad_token_id"], self.settings["eos_token_id"]
-        length = max(map(len, sources))
-        input_ids = np.array([[*row, *[pad] * (length - len(row))] for row in sources], dtype=np.int64)
-        mask = np.array([[1] * len(row) + [0] * (length - len(row)) for row in sources], dtype=np.int64)
-        source = _run(self._encoder, [input_ids, mask])
-        past = [np.zeros((len(sources), heads, 0, width), np.float32) for heads, width in self.settings["past"]]
-        newest = np.full((len(sources), 1), self.settings["decoder_start_token_id"], dtype=np.int64)
-        sentence_ids = paragraph_ids = np.ones((len(sources), 1), dtype=np.int64)
-        written: list[list[int]] = [[] for _ in sources]
-        is_done = np.zeros(len(sources), dtype=bool)
-        for _ in range(max_new_tokens):
-            logits, *past = _run(self._decoder, [newest, sentence_ids, paragraph_ids, mask, *source, *past])
-            chosen = np.where(is_done, pad, logits.argmax(-1))
-            is_done |= chosen == eos
-            for row, token in zip(written, chosen, strict=True):
-                if token not in (pad, eos):
-                    row.append(int(token))
-            if is_done.all():
-                break
-            separators = [self.settings[f"{name}_token_id"] for name in ("sep", "par")]
-            sentence_ids = _extended_ids(sentence_ids, newest[:, 0], separators, is_done)
-            paragraph_ids = _extended_ids(paragraph_ids, newest[:, 0], separators[1:], is_done)
-            newest = chosen[:, None]
-        return written
-
-
-def _extended_ids(
-    ids: np.ndarray, last: np.ndarray, separators: Sequence[int | None], is_done: np.ndarray
-) -> np.ndarray:
-    """The ids [B, L] extended by those of the next tokens: after a separator the next one starts; padding has 0."""
-    following = ids[:, -1] + np.isin(last, [one for one in separators if one is not None])
-    return np.concatenate([ids, np.where(is_done, 0, following)[:, None]], axis=1)
-
-
 def open_session(path: Path, num_threads: int | None) -> Any:
     """An onnxruntime session of a graph on the processor; ImportError without onnxruntime."""
     if onnxruntime is None:
@@ -347,11 +293,6 @@ def open_session(path: Path, num_threads: int | None) -> Any:
     # Between its steps PyTorch works, from whose threads waiting ones would take the cores.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-
-
-def _run(session: Any, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
-    names = [one.name for one in session.get_inputs()]
-    return session.run(None, dict(zip(names, arrays, strict=True)))
 
 
 def _export_encoder(graph: EncoderGraph, path: Path) -> None:

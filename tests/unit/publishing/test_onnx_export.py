@@ -14,12 +14,12 @@ from hier_nmt.data.tokenization import load_tokenizers
 from hier_nmt.publishing import onnx_export
 from hier_nmt.publishing.onnx_export import (
     ExportError,
-    OnnxTranslator,
     check_exportable,
     export_model,
     quantize_model,
 )
 from hier_nmt.publishing.onnx_model import OnnxModel, check_equal
+from hier_nmt.publishing.onnx_translator import OnnxTranslator
 
 ROOT = Path(__file__).parents[3]
 CHECKPOINT = ROOT / "checkpoints" / "hier-nmt-en-fr"
