@@ -98,9 +98,14 @@ def test_a_pronoun_set_is_made_of_documents(repository, tmp_path, monkeypatch, c
     rows = [json.loads(line) for line in (tmp_path / "set.jsonl").read_text().splitlines()]
     assert [row["targets"][row["correct"]] for row in rows] == ["Elle fonctionne.", "Ils sont légaux."]
     assert [row["targets"][1 - row["correct"]] for row in rows] == ["Il fonctionne.", "Elles sont légales."]
+    focus = [tmp_path / "a.jsonl", "--focus", tmp_path / "focus.tsv"]
+    assert run_command("corpus make-pronouns", *focus) == 0
+    assert "focus.tsv: 2 sentence pairs" in capsys.readouterr().out
+    assert (tmp_path / "focus.tsv").read_text() == "It works.\tElle fonctionne.\nThey are legal.\tIls sont légaux.\n"
     (tmp_path / "a.jsonl").write_text(json.dumps({"id": "a", "paragraphs": [{"en": ["Yes."], "fr": ["Oui."]}]}) + "\n")
-    assert run_command("corpus make-pronouns", *arguments) == 1
-    assert "no sentence of the corpus is usable" in capsys.readouterr().err
+    for options in (arguments, focus):
+        assert run_command("corpus make-pronouns", *options) == 1
+        assert "no sentence of the corpus is usable" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

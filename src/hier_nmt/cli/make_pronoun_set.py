@@ -4,6 +4,10 @@
 
 hier-nmt corpus make-pronouns rest_2011.jsonl.gz --exclude train_2008_2010.jsonl.gz --balance \
     --output runs/europarl-pronouns.jsonl
+
+Or lists such sentences of a training corpus, for `data.focus` of a recipe.
+
+hier-nmt corpus make-pronouns train_2008_2010.jsonl.gz --focus runs/europarl-pronouns.tsv
 """
 
 import argparse
@@ -14,15 +18,23 @@ from pathlib import Path
 from tqdm.auto import tqdm
 
 from ..data.corpora import FORMATS, read_documents
-from ..data.text_files import escape_unknown_characters
+from ..data.text_files import check_writable, escape_unknown_characters, write_text
 from ..evaluation.contrastive_sets import ContrastiveExample, write_contrastive_set
-from ..evaluation.pronoun_set import PronounReport, balanced, pronoun_examples
+from ..evaluation.pronoun_set import PronounReport, balanced, pronoun_examples, pronoun_pairs
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the options of the command."""
-    parser.add_argument("corpus", nargs="+", help="files of English-French documents that no training uses")
-    parser.add_argument("--output", type=Path, required=True, help="JSON-lines file; .gz is compressed")
+    parser.add_argument("corpus", nargs="+", help="files of English-French documents; for a set, unused in training")
+    files = parser.add_mutually_exclusive_group(required=True)
+    files.add_argument("--output", type=Path, help="the set: JSON-lines file; .gz is compressed")
+    files.add_argument(
+        "--focus",
+        type=Path,
+        metavar="FILE",
+        help="instead of a set, all sentence pairs whose pronoun earlier sentences decide, for data.focus of a recipe: "
+        "tab-separated file; .gz is compressed",
+    )
     parser.add_argument("--format", choices=FORMATS, default="json-lines")
     parser.add_argument(
         "--exclude",
@@ -54,10 +66,31 @@ def make(options: argparse.Namespace) -> list[ContrastiveExample]:
     return balanced(examples, options.seed) if options.balance else examples
 
 
+def list_pairs(options: argparse.Namespace) -> list[str]:
+    """The lines of the file of sentence pairs, each pair once; prints why the other sentences are not in it."""
+    report = PronounReport()
+    documents = tqdm(read_documents(options.corpus, options.format, "en", "fr"), unit=" documents")
+    # White space, also a tab, does not matter where the pairs are searched.
+    pairs = [
+        " ".join(pair.source.split()) + "\t" + " ".join(pair.target.split())
+        for pair in pronoun_pairs(documents, report)
+    ]
+    print(report)
+    return list(dict.fromkeys(pairs))
+
+
 def run(options: argparse.Namespace) -> None:
-    """Makes and writes the set."""
+    """Makes and writes the set, or the list of sentence pairs."""
     logging.basicConfig(level=logging.WARNING, format="%(message)s")
     escape_unknown_characters()
+    check_writable(options.focus or options.output)
+    if options.focus is not None:
+        lines = list_pairs(options)
+        if not lines:
+            raise ValueError("no sentence of the corpus is usable")
+        write_text(options.focus, "".join(f"{line}\n" for line in lines))
+        print(f"{options.focus}: {len(lines)} sentence pairs")
+        return
     examples = make(options)
     if not examples:
         raise ValueError("no sentence of the corpus is usable")

@@ -7,6 +7,7 @@ Like that table it is cached on disk, and built a few documents at a time.
 
 import logging
 from collections.abc import Sequence
+from itertools import product
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -142,19 +143,23 @@ def window_table(
     return windows.with_format(None)
 
 
-def weighted_windows(windows: Dataset, weights: Sequence[float]) -> Dataset:
+def weighted_windows(windows: Dataset, weights: Sequence[float], window_weights: np.ndarray | None = None) -> Dataset:
     """The windows of each corpus repeated by its weight; for a fraction an evenly spaced subset is added.
 
     Args:
         windows: a table with the column `corpus`.
         weights: one per corpus, by its index.
+        window_weights: weights of the windows, with which those of their corpora are multiplied, float
+            [number of windows]; None: 1.
     """
-    if all(weight == 1 for weight in weights):
+    if window_weights is None and all(weight == 1 for weight in weights):
         return windows
     corpora = np.asarray(windows.with_format("numpy")["corpus"][:])
+    factors = np.ones(len(windows)) if window_weights is None else window_weights
     chosen = []
-    for corpus, weight in enumerate(weights):
-        rows = np.flatnonzero(corpora == corpus)
+    for corpus, factor in product(range(len(weights)), np.unique(factors).tolist()):
+        rows = np.flatnonzero((corpora == corpus) & (factors == factor))
+        weight = weights[corpus] * factor
         num_more = round((weight - int(weight)) * len(rows))
         chosen += [np.tile(rows, int(weight)), rows[np.linspace(0, len(rows) - 1, num_more).astype(int)]]
     return windows.select(np.sort(np.concatenate(chosen)))

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from ..data.documents import ParallelDocument
+from ..data.documents import ParallelDocument, SentencePair
 from .contrastive_sets import ContrastiveExample
 
 GENDER_SWAP = {"il": "elle", "elle": "il", "ils": "elles", "elles": "ils"}
@@ -175,6 +175,33 @@ def pronoun_examples(
             )
 
 
+def pronoun_pairs(documents: Iterable[ParallelDocument], report: PronounReport | None = None) -> Iterator[SentencePair]:
+    """The sentence pairs of a corpus that open with pronouns whose antecedent is in a sentence before, in its order.
+
+    They may have other pronouns, and words whose agreement no rule decides, since no wrong translation is made of them.
+
+    Args:
+        documents: for example those of a training corpus.
+        report: filled on the way.
+    """
+    report = report if report is not None else PronounReport()
+    for document in documents:
+        for index, pair in enumerate(pair for paragraph in document.paragraphs for pair in paragraph):
+            report.num_sentences += 1
+            if not _ENGLISH_OPENING.match(pair.source):
+                continue
+            try:
+                pronouns, _ = _opening_pronouns(pair.source, pair.target)
+                _check_personal(pronouns, pair.source, pair.target)
+                if index == 0:
+                    raise _Rejected("no context")
+            except _Rejected as reason:
+                report.rejected[str(reason)] += 1
+                continue
+            report.taken[f"{pronouns[0]}->{pronouns[1]}"] += 1
+            yield pair
+
+
 def balanced(examples: Iterable[ContrastiveExample], seed: int) -> list[ContrastiveExample]:
     """Equally many examples of the two French pronouns of each number, drawn by the seed, in the order of the corpus; a
     model that always chooses the same gender is right for half of them."""
@@ -192,6 +219,17 @@ def balanced(examples: Iterable[ContrastiveExample], seed: int) -> list[Contrast
 
 def _contrast(source: str, target: str) -> tuple[tuple[str, str], str]:
     """((English pronoun, French pronoun), the wrong translation)."""
+    pronouns, place = _opening_pronouns(source, target)
+    if len(_ENGLISH_PRONOUNS.findall(source)) != 1:
+        raise _Rejected("several pronouns in the source")
+    if len(_FRENCH_SUBJECTS.findall(target)) != 1:
+        raise _Rejected("several pronouns in the translation")
+    _check_personal(pronouns, source, target)
+    return pronouns, _swapped(target, place)
+
+
+def _opening_pronouns(source: str, target: str) -> tuple[tuple[str, str], tuple[int, int]]:
+    """((English pronoun, French pronoun) that open the sentences, span of the latter)."""
     english, french = _ENGLISH_OPENING.match(source), _FRENCH_OPENING.match(target)
     assert english is not None
     if french is None:
@@ -199,15 +237,15 @@ def _contrast(source: str, target: str) -> tuple[tuple[str, str], str]:
     pronouns = english[1].lower(), french[1].lower()
     if pronouns[1].endswith("s") != (pronouns[0] == "they"):
         raise _Rejected("another grammatical number in the translation")
-    if len(_ENGLISH_PRONOUNS.findall(source)) != 1:
-        raise _Rejected("several pronouns in the source")
-    if len(_FRENCH_SUBJECTS.findall(target)) != 1:
-        raise _Rejected("several pronouns in the translation")
+    return pronouns, french.span(1)
+
+
+def _check_personal(pronouns: tuple[str, str], source: str, target: str) -> None:
+    """Rejects pronouns that may have no antecedent."""
     if pronouns[0] == "it" and _IMPERSONAL_ENGLISH.search(source):
         raise _Rejected("perhaps an impersonal it")
     if pronouns[1] == "il" and _IMPERSONAL_FRENCH.search(target):
         raise _Rejected("perhaps an impersonal il")
-    return pronouns, _swapped(target, french.span(1))
 
 
 def _swapped(target: str, place: tuple[int, int]) -> str:

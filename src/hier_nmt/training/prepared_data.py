@@ -6,7 +6,7 @@ import logging
 import math
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from datasets import Dataset
 from transformers import PreTrainedTokenizerBase
 
 from ..data.corpus_tables import corpora_table, read_report, token_table
+from ..data.focus import Focus, focus_sentences, needs_context
 from ..data.tokenization import load_tokenizers, save_tokenizers, train_tokenizer
 from ..data.training_corpora import CleaningReport, TrainingCorpora
 from ..data.window_tables import closing_tokens, weighted_windows, window_table
@@ -70,7 +71,7 @@ def prepare_tokenizers(recipe: Recipe) -> Tokenizers:
 
 def prepare_data(recipe: Recipe, tokenizers: Tokenizers) -> PreparedData:
     """The tables of training and validation windows, from the cache if possible."""
-    train, figures = _windows(recipe, recipe.data.training_corpora, tokenizers)
+    train, figures = _windows(recipe, recipe.data.training_corpora, tokenizers, recipe.data.focus)
     numbers = {"train": figures}
     validation = None
     if recipe.data.validation:
@@ -125,8 +126,12 @@ def _save_tokenizers_atomically(output_dir: Path, tokenizers: Tokenizers) -> Non
             path.replace(output_dir / path.name)
 
 
-def _windows(recipe: Recipe, corpora: TrainingCorpora, tokenizers: Tokenizers) -> tuple[Dataset, dict[str, Any]]:
+def _windows(
+    recipe: Recipe, corpora: TrainingCorpora, tokenizers: Tokenizers, focus: Focus | None = None
+) -> tuple[Dataset, dict[str, Any]]:
     text = corpora_table(corpora, recipe.data.cache_dir)
+    # Before the tokenization, so that a wrong file is known early.
+    listed = None if focus is None else focus_sentences(text, focus, corpora)
     tokens = token_table(
         text,
         tokenizers.source,
@@ -143,8 +148,13 @@ def _windows(recipe: Recipe, corpora: TrainingCorpora, tokenizers: Tokenizers) -
         overlong=recipe.data.overlong,
         num_proc=recipe.data.num_proc,
     )
-    windows = weighted_windows(windows, [corpus.weight for corpus in corpora.corpora])
-    return windows, _figures(read_report(text), corpora, windows)
+    weights = [corpus.weight for corpus in corpora.corpora]
+    if focus is None or listed is None:
+        windows = weighted_windows(windows, weights)
+        return windows, _figures(read_report(text), corpora, windows)
+    in_focus = needs_context(windows, listed)
+    windows = weighted_windows(windows, weights, np.where(in_focus, focus.weight, 1.0))
+    return windows, _figures(read_report(text), corpora, windows) | _focus_figures(focus, listed, in_focus)
 
 
 def _start_ids(recipe: Recipe, tokenizers: Tokenizers) -> tuple[list[int], list[int]]:
@@ -168,3 +178,17 @@ def _figures(report: CleaningReport, corpora: TrainingCorpora, windows: Dataset)
         logger.info("sentence pairs dropped by the cleaning: %s", dropped)
         figures["num_dropped"] = dropped
     return figures
+
+
+def _focus_figures(
+    focus: Focus, listed: Mapping[tuple[int, str], Sequence[int]], in_focus: np.ndarray
+) -> dict[str, int]:
+    """How many listed sentences the corpora have, and how many windows, before they are repeated, need context."""
+    num_sentences, num_windows = sum(map(len, listed.values())), int(in_focus.sum())
+    if not num_windows:
+        raise ValueError(f"{focus.path}: its sentences follow no other sentence in any training window")
+    logger.info(
+        "%d windows with one of the %d sentences of %s have the weight %g",
+        *(num_windows, num_sentences, focus.path, focus.weight),
+    )
+    return {"num_focus_sentences": num_sentences, "num_focus_windows": num_windows}

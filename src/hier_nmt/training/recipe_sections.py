@@ -14,6 +14,7 @@ from transformers import GenerationConfig, PreTrainedConfig
 from ..configuration import CONFIG_CLASSES, HierNMTConfig
 from ..configuration.translation_config import TranslationConfig
 from ..data.augmentation import Augmentation
+from ..data.focus import Focus
 from ..data.pair_cleaning import Cleaning
 from ..data.training_corpora import Corpus, CorpusReader, Format, TrainingCorpora, as_corpora
 from .recipe_values import expanded, field_types, suggestion, type_name, typed_value
@@ -52,6 +53,7 @@ class DataSection:
         columns: names of the columns, for formats that have them.
         cleaning: changes of the text, and which training pairs are dropped.
         augmentation: which further training pairs are derived.
+        focus: which training windows are repeated because they need their context; None: none.
         skip_bad: skip malformed documents and report them, instead of stopping.
         overlong: treatment of a sentence that is longer than the model's limit: `error` or `skip`.
         validation_limit: number of evenly spaced validation windows scored during training; None: all.
@@ -68,6 +70,7 @@ class DataSection:
     columns: dict[str, Any] | None = None
     cleaning: Cleaning = field(default_factory=Cleaning)
     augmentation: Augmentation = field(default_factory=Augmentation)
+    focus: Focus | None = None
     skip_bad: bool = False
     overlong: Literal["error", "skip"] = "error"
     validation_limit: int | None = None

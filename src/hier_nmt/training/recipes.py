@@ -163,6 +163,8 @@ class Recipe:
         if window_sentences in (0, 1) and context_discount != 1:
             kind = "whole documents have no current sentence" if window_sentences == 0 else "there is no context"
             yield f"training.context_discount={context_discount} with model.window_sentences={window_sentences}: {kind}"
+        if window_sentences == 1 and self.data.focus is not None:
+            yield "data.focus with model.window_sentences=1: windows of one sentence have no context"
         if self.model.get("segment_shift") and self.model.get("position_encoding") != "segment_shifted":
             yield f"model.segment_shift={self.model['segment_shift']} needs model.position_encoding: segment_shifted"
         if str(self.training.get("eval_strategy", "no")) != "no" and not self.data.validation:
@@ -210,6 +212,9 @@ class Recipe:
         glossary = self.data.augmentation.glossary
         if glossary is not None and not _exists(glossary, Path.is_file):
             yield f"data.augmentation.glossary: no such file: {glossary}"
+        focus = self.data.focus
+        if focus is not None and not _exists(focus.path, Path.is_file):
+            yield f"data.focus: no such file: {focus.path}"
         for key in ("source_vectors", "target_vectors"):
             path = getattr(self, key)
             if path is not None and not _exists(path, Path.is_file):

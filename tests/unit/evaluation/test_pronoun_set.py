@@ -3,7 +3,7 @@
 import pytest
 
 from hier_nmt.data.documents import ParallelDocument, SentencePair
-from hier_nmt.evaluation.pronoun_set import PronounReport, balanced, pronoun_examples
+from hier_nmt.evaluation.pronoun_set import PronounReport, balanced, pronoun_examples, pronoun_pairs
 
 CONTEXT = ("We have a resolution.", "Nous avons une résolution.")
 
@@ -101,6 +101,28 @@ def test_first_repeated_and_excluded_sentences_are_rejected() -> None:
     assert [item.id for item in pronoun_examples(documents, report=report)] == ["a:2"]
     assert dict(report.rejected) == {"no context": 1, "the sentence occurs elsewhere too": 1}
     assert list(pronoun_examples(documents, excluded=frozenset(["It works."]))) == []
+
+
+def test_pairs_that_earlier_sentences_decide_need_no_wrong_translation() -> None:
+    pairs = [
+        ("It works.", "Elle fonctionne."),
+        ("It works.", "Elle fonctionne."),
+        ("They all say that it works.", "Elles disent toutes qu'il fonctionne."),
+        ("It is xyzq.", "Elle est xyzq."),
+        ("It works.", "Cela fonctionne."),
+        ("It is important that we go.", "Il est important que nous allions."),
+        ("They work.", "Il fonctionne."),
+        ("We work.", "Elles fonctionnent."),
+    ]
+    report = PronounReport()
+    assert list(pronoun_pairs([document(*pairs)], report)) == [SentencePair(*pair) for pair in pairs[1:4]]
+    assert (report.num_sentences, dict(report.taken)) == (8, {"it->elle": 2, "they->elles": 1})
+    assert dict(report.rejected) == {
+        "no context": 1,
+        "the translation starts with another subject": 1,
+        "perhaps an impersonal it": 1,
+        "another grammatical number in the translation": 1,
+    }
 
 
 def test_balanced_sets_have_each_gender_equally_often_and_keep_the_order() -> None:

@@ -14,6 +14,7 @@ from hier_nmt.configuration.configuration_hier_nmt import HierNMTConfig
 from hier_nmt.configuration.configuration_rnn_nmt import RNNNMTConfig
 from hier_nmt.configuration.translation_config import TransformerConfig, TranslationConfig
 from hier_nmt.data.corpora import FORMATS
+from hier_nmt.data.focus import Focus
 from hier_nmt.data.pair_cleaning import Cleaning, Replacement
 from hier_nmt.data.training_corpora import Corpus
 from hier_nmt.training import recipes
@@ -200,7 +201,9 @@ def test_the_recipes_of_large_corpora_fit_their_files(repository, tmp_path, monk
 
 
 def test_a_recipe_read_back_from_its_sections_is_the_same(load, tmp_path):
-    recipe = load("--training.average_checkpoints=3", "--data.cleaning={replace: [{pattern: a}]}")
+    (tmp_path / "focus.tsv").touch()
+    focus = f"--data.focus={{path: {tmp_path / 'focus.tsv'}, weight: 2}}"
+    recipe = load("--training.average_checkpoints=3", "--data.cleaning={replace: [{pattern: a}]}", focus)
     path = tmp_path / "again.yaml"
     path.write_text(yaml.safe_dump(recipe.as_dict()), encoding="utf-8")
     assert Recipe.load(path) == recipe
@@ -228,6 +231,10 @@ def test_a_recipe_read_back_from_its_sections_is_the_same(load, tmp_path):
         ("--data.cleaning={max_copies: 0}", "data.cleaning: max_copies=0 must be at least 1"),
         ("--data.cleaning={replace: [{pattern: (}]}", "data.cleaning: pattern '(' with text '': missing )"),
         ("--data.augmentation={uppercase_share: 2}", "data.augmentation: uppercase_share=2.0 must be at least 0"),
+        ("--data.augmentation={split_share: -1}", "data.augmentation: split_share=-1.0 must be from 0 to 1"),
+        ("--data.focus={path: absent.tsv, weight: 2}", "data.focus: no such file: absent.tsv"),
+        ("--data.focus={path: absent.tsv}", "data.focus: weight is missing"),
+        ("--data.focus={path: absent.tsv, weight: 0.5}", "data.focus: weight=0.5 must be at least 1, and finite"),
         ("--data.overlong=drop", "command line: data.overlong must be 'error' | 'skip', got str 'drop'"),
         ("--data.format=docx", "command line: data.format must be 'json-lines' | "),
         ("--training.eval_strategy=stpes", "training.eval_strategy must be 'no' | 'steps' | 'epoch', got str 'stpes'"),
@@ -266,6 +273,19 @@ def test_a_bad_key_or_value_is_named(load, override, message):
 def test_more_checkpoints_averaged_than_kept_is_refused(load):
     with pytest.raises(RecipeError, match=r"average_checkpoints=5, but training\.save_total_limit=2 keeps fewer"):
         load("--training.average_checkpoints=5", "--training.save_total_limit=2")
+
+
+def test_sentence_level_models_cannot_focus_on_context(load, sections, tmp_path):
+    path = tmp_path / "focus.tsv"
+    path.write_text("One.\tUn.\n")
+    sections["training"].pop("context_discount")
+    focus = f"--data.focus={{path: {path}, weight: 1.5}}"
+    assert load(focus).data.focus == Focus(str(path), 1.5)
+    assert load(focus, "--model.window_sentences=0").data.focus == Focus(str(path), 1.5)
+    with pytest.raises(
+        RecipeError, match=r"data\.focus with model\.window_sentences=1: windows of one sentence have no"
+    ):
+        load(focus, "--model.window_sentences=1")
 
 
 def test_what_transformers_refuses_is_a_recipe_error(load):
