@@ -103,6 +103,8 @@ def test_a_pronoun_set_is_made_of_documents(repository, tmp_path, monkeypatch, c
     assert "focus.tsv: 2 sentence pairs" in capsys.readouterr().out
     assert (tmp_path / "focus.tsv").read_text() == "It works.\tElle fonctionne.\nThey are legal.\tIls sont légaux.\n"
     (tmp_path / "a.jsonl").write_text(json.dumps({"id": "a", "paragraphs": [{"en": ["Yes."], "fr": ["Oui."]}]}) + "\n")
+    assert run_command("corpus make-pronouns", *focus, "--balance") == 1
+    assert "--balance, --exclude and --show are for a set (--output), not for --focus" in capsys.readouterr().err
     for options in (arguments, focus):
         assert run_command("corpus make-pronouns", *options) == 1
         assert "no sentence of the corpus is usable" in capsys.readouterr().err

@@ -66,31 +66,8 @@ def make(options: argparse.Namespace) -> list[ContrastiveExample]:
     return balanced(examples, options.seed) if options.balance else examples
 
 
-def list_pairs(options: argparse.Namespace) -> list[str]:
-    """The lines of the file of sentence pairs, each pair once; prints why the other sentences are not in it."""
-    report = PronounReport()
-    documents = tqdm(read_documents(options.corpus, options.format, "en", "fr"), unit=" documents")
-    # White space, also a tab, does not matter where the pairs are searched.
-    pairs = [
-        " ".join(pair.source.split()) + "\t" + " ".join(pair.target.split())
-        for pair in pronoun_pairs(documents, report)
-    ]
-    print(report)
-    return list(dict.fromkeys(pairs))
-
-
-def run(options: argparse.Namespace) -> None:
-    """Makes and writes the set, or the list of sentence pairs."""
-    logging.basicConfig(level=logging.WARNING, format="%(message)s")
-    escape_unknown_characters()
-    check_writable(options.focus or options.output)
-    if options.focus is not None:
-        lines = list_pairs(options)
-        if not lines:
-            raise ValueError("no sentence of the corpus is usable")
-        write_text(options.focus, "".join(f"{line}\n" for line in lines))
-        print(f"{options.focus}: {len(lines)} sentence pairs")
-        return
+def write_set(options: argparse.Namespace) -> None:
+    """Makes and writes the set."""
     examples = make(options)
     if not examples:
         raise ValueError("no sentence of the corpus is usable")
@@ -98,3 +75,31 @@ def run(options: argparse.Namespace) -> None:
     for example in random.Random(options.seed).sample(examples, min(options.show, len(examples))):
         print("", *example.source_context, example.source, *example.targets, sep="\n")
     print(f"{options.output}: {len(examples)} examples")
+
+
+def write_pairs(options: argparse.Namespace) -> None:
+    """Writes the sentence pairs for `data.focus`, each once; prints why other sentences were rejected."""
+    report = PronounReport()
+    documents = tqdm(read_documents(options.corpus, options.format, "en", "fr"), unit=" documents")
+    pairs = dict.fromkeys(pronoun_pairs(documents, report))
+    print(report)
+    if not pairs:
+        raise ValueError("no sentence of the corpus is usable")
+    # A tab inside of a sentence becomes a space; the recipe compares pairs without regard to white space.
+    lines = [f"{' '.join(pair.source.split())}\t{' '.join(pair.target.split())}\n" for pair in pairs]
+    write_text(options.focus, "".join(lines))
+    print(f"{options.focus}: {len(lines)} sentence pairs")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Makes and writes the set, or the list of sentence pairs."""
+    logging.basicConfig(level=logging.WARNING, format="%(message)s")
+    escape_unknown_characters()
+    if options.focus is None:
+        check_writable(options.output)
+        write_set(options)
+        return
+    if options.balance or options.exclude or options.show:
+        raise ValueError("--balance, --exclude and --show are for a set (--output), not for --focus")
+    check_writable(options.focus)
+    write_pairs(options)

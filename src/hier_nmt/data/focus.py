@@ -95,7 +95,10 @@ def _any_in_range(indices: Sequence[int], first: int, last: int) -> bool:
 
 
 def _versions(pair: SentencePair, corpora: TrainingCorpora) -> Iterator[SentencePair]:
-    """The pair, as it may be in the text table: with or without marks, with replacements, whole or as its halves."""
+    """The pair as it may be in the text table: with or without marks, with replacements, whole or its first half.
+
+    The first half is enough: in a window, what decides the translation of a pair comes before both halves.
+    """
     cleaner = PairCleaner(corpora.cleaning.without_dropping)
     kinds = list(MARKS) if corpora.cleaning.remove_marks else []
     versions = {pair}
@@ -105,7 +108,7 @@ def _versions(pair: SentencePair, corpora: TrainingCorpora) -> Iterator[Sentence
     for version in versions:
         yield version
         if corpora.augmentation.split_share:
-            yield from pair_halves(version)
+            yield pair_halves(version)[0]
 
 
 def _listed_sentences(text: Dataset, hashes: Set[int]) -> dict[tuple[int, str], list[int]]:

@@ -1,9 +1,10 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Sentence pairs divided in two, so that more of what a sentence needs is in the sentences around it.
+"""Sentence pairs divided in two, so that sentences need their context more often.
 
 Lupo, Dinarelli and Besacier 2022, "Divide and Rule: Effective Pre-Training for Context-Aware Multi-Encoder Translation
-Models": the halves are sentences of the document, and each has in the other what the whole sentence had in itself.
+Models": the halves count as sentences of the document. A half often needs the other one, and the context is shorter, so
+that what it needs is found more easily.
 """
 
 import re

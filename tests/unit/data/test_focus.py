@@ -115,15 +115,22 @@ def test_sentences_are_found_without_the_marks_that_cleaning_removes(tmp_path):
     assert found(tmp_path, training, pairs[1]) == [1]
 
 
-def test_sentences_are_found_in_capitals_with_inline_terms_and_as_halves(tmp_path):
-    long = ("It is a test of the long sentences.", "Elle est un test de la longue phrase.")
+def test_sentences_are_found_in_capitals_and_with_inline_terms(tmp_path):
     (tmp_path / "terms.tsv").write_text("test\ttest\n")
     terms = Augmentation(glossary=str(tmp_path / "terms.tsv"), glossary_share=1, uppercase_share=0.999999)
     table = corpora_table(corpora(tmp_path, *PAIRS, augmentation=terms), tmp_path / "cache")
     assert table["source"][0][1] == "IT IS A TEST \ufdd1TEST\ufdd2."
     assert found(tmp_path, corpora(tmp_path, *PAIRS, augmentation=terms), PAIRS[1]) == [1]
-    halves = corpora(tmp_path, PAIRS[0], long, PAIRS[2], augmentation=Augmentation(split_share=1))
-    assert found(tmp_path, halves, long) == [1, 2]
+
+
+def test_of_a_divided_pair_the_first_half_is_listed_so_that_a_window_of_both_halves_does_not_count(tmp_path):
+    long = ("It is a test of the long sentences.", "Elle est un test de la longue phrase.")
+    training = corpora(tmp_path, PAIRS[0], long, PAIRS[2], augmentation=Augmentation(split_share=1))
+    assert corpora_table(training, tmp_path / "cache")["source"][0][1:3] == ["It is a test", "of the long sentences."]
+    listed = found(tmp_path, training, long)
+    assert listed == [1]
+    halves, with_context = (0, "a", 2, 2), (0, "a", 2, 3)
+    assert needs_context(windows(halves, with_context), {(0, "a"): listed}).tolist() == [False, True]
 
 
 @pytest.mark.parametrize(
