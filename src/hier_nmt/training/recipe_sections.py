@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The sections of a recipe: their keys and types, and how they are read from YAML files and the command line."""
 
+import dataclasses
 import inspect
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -147,6 +148,20 @@ def read_sections(path: str | Path, overrides: Iterable[str] = ()) -> dict[str, 
     for name, key, value in changes:
         values[name] |= _typed_section(name, {key: value}, known[name], "command line")
     return values
+
+
+def with_defaults(sections: Mapping[str, Any]) -> dict[str, Any]:
+    """The sections of a recipe that an earlier version saved; newer keys of `data` and `tokenizer` have their defaults.
+
+    A section with a key that this version does not know stays as it is.
+    """
+    completed = dict(sections)
+    for name, cls in (("data", DataSection), ("tokenizer", TokenizerSection)):
+        try:
+            completed[name] = dataclasses.asdict(typed_value(sections[name], cls))
+        except (KeyError, TypeError, ValueError):
+            continue
+    return completed
 
 
 def _config_class(

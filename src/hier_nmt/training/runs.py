@@ -39,7 +39,7 @@ from .checkpoints import (
     load_initial_weights,
 )
 from .prepared_data import PreparedData, Tokenizers
-from .recipe_sections import RecipeError
+from .recipe_sections import RecipeError, with_defaults
 from .recipes import Recipe
 from .sharding import load_full_weights
 from .trainer import DocumentSeq2SeqTrainer
@@ -74,7 +74,7 @@ def finished_summary(recipe: Recipe) -> dict[str, Any] | None:
     if not path.is_file():
         return None
     summary = json.loads(path.read_text(encoding="utf-8"))
-    return summary if summary.get("recipe") == recipe.as_dict() else None
+    return summary if with_defaults(summary.get("recipe", {})) == recipe.as_dict() else None
 
 
 def claim_output_dir(recipe: Recipe) -> None:
@@ -86,7 +86,8 @@ def claim_output_dir(recipe: Recipe) -> None:
     path = output_dir / RECIPE_FILE
     sections = recipe.as_dict()
     if path.is_file():
-        difference = _first_difference(yaml.safe_load(path.read_text(encoding="utf-8")), sections)
+        earlier = with_defaults(yaml.safe_load(path.read_text(encoding="utf-8")))
+        difference = _first_difference(earlier, sections)
         if difference is not None and checkpoint_directories(output_dir):
             raise RecipeError(
                 f"{output_dir} has a run with {difference}; choose another training.output_dir, or delete that run"

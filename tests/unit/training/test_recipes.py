@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import dataclasses
 import inspect
+import json
 import re
 from pathlib import Path
 
@@ -21,7 +22,7 @@ from hier_nmt.training import recipes
 from hier_nmt.training.prepared_data import Tokenizers
 from hier_nmt.training.recipe_sections import DataSection, RecipeError, TokenizerSection
 from hier_nmt.training.recipes import Recipe
-from hier_nmt.training.runs import build_model
+from hier_nmt.training.runs import build_model, claim_output_dir, finished_summary
 
 
 @pytest.fixture
@@ -207,6 +208,38 @@ def test_a_recipe_read_back_from_its_sections_is_the_same(load, tmp_path):
     path = tmp_path / "again.yaml"
     path.write_text(yaml.safe_dump(recipe.as_dict()), encoding="utf-8")
     assert Recipe.load(path) == recipe
+
+
+@pytest.fixture
+def started(load, tmp_path):
+    """A recipe whose run has a checkpoint, and the file of its recipe, as a version without two newer keys saved it."""
+    recipe = load("--data.cleaning={replace: [{pattern: a$}]}")
+    claim_output_dir(recipe)
+    path = tmp_path / "run" / "recipe.yaml"
+    sections = yaml.safe_load(path.read_text())
+    del sections["data"]["augmentation"]["split_share"], sections["data"]["focus"]
+    path.write_text(yaml.safe_dump(sections))
+    (tmp_path / "run" / "checkpoint-1").mkdir()
+    return recipe, path
+
+
+def test_a_run_of_an_earlier_version_continues_with_the_defaults_of_newer_keys(started):
+    recipe, path = started
+    claim_output_dir(recipe)
+    assert yaml.safe_load(path.read_text()) == recipe.as_dict()
+
+
+def test_a_run_of_an_earlier_version_does_not_continue_with_other_values_of_newer_keys(load, started):
+    other = load("--data.cleaning={replace: [{pattern: a$}]}", "--data.augmentation={split_share: 0.5}")
+    with pytest.raises(RecipeError, match=r"has a run with data\.augmentation=.*'split_share': 0\.0"):
+        claim_output_dir(other)
+
+
+def test_a_finished_run_of_an_earlier_version_is_finished(started):
+    recipe, path = started
+    summary = {"recipe": yaml.safe_load(path.read_text())}
+    (path.parent / "training_summary.json").write_text(json.dumps(summary))
+    assert finished_summary(recipe) == summary
 
 
 @pytest.mark.parametrize(
