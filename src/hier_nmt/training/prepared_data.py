@@ -23,6 +23,8 @@ from ..data.word_vectors import words_with_vectors
 from ..text.inline_terms import without_terms
 from ..translation.language_tokens import LanguageTokens
 from .checkpoints import check_same_tokenizer
+from .contrast_words import contrast_token_pairs
+from .recipe_sections import RecipeError
 from .recipes import Recipe
 
 logger = logging.getLogger(__name__)
@@ -53,7 +55,8 @@ class PreparedData:
 def prepare_tokenizers(recipe: Recipe) -> Tokenizers:
     """The run's own tokenizers. A new run takes those of `tokenizer.path` or `init_from`, or else trains them.
 
-    CheckpointError if they differ from those of `init_from` without `init_transfer`.
+    CheckpointError if they differ from those of `init_from` without `init_transfer`; RecipeError if a word of
+    `contrast_words` is not a token.
     """
     output_dir = Path(recipe.training["output_dir"])
     if not (output_dir / "tokenizer.json").is_file():
@@ -65,6 +68,7 @@ def prepare_tokenizers(recipe: Recipe) -> Tokenizers:
         others = load_tokenizers(recipe.init_from)
         for own, other in zip((tokenizers.source, tokenizers.target), others, strict=True):
             check_same_tokenizer(own, other, recipe.init_from)
+    _check_contrast_words(recipe, tokenizers)
     return tokenizers
 
 
@@ -80,6 +84,14 @@ def prepare_data(recipe: Recipe, tokenizers: Tokenizers) -> PreparedData:
             validation = validation.select(np.linspace(0, len(validation) - 1, limit).astype(int))
             numbers["validation"]["num_scored_windows"] = limit
     return PreparedData(train, validation, numbers)
+
+
+def _check_contrast_words(recipe: Recipe, tokenizers: Tokenizers) -> None:
+    """Raises RecipeError for a word that is not a token, which the trainer would find only after all data are read."""
+    try:
+        contrast_token_pairs(tokenizers.target, recipe.training.get("contrast_words") or ())
+    except ValueError as error:
+        raise RecipeError(f"training.contrast_words: {error}") from None
 
 
 def _train_tokenizers(recipe: Recipe) -> Tokenizers:
