@@ -29,7 +29,7 @@ def contrast_token_pairs(
         forms = {form: (first[form], second[form]) for form in first.keys() & second.keys()}
         different = [tokens for _, tokens in sorted(forms.items()) if tokens[0] != tokens[1]]
         if not different:
-            raise ValueError(f"no form of {words[0]!r} and {words[1]!r} has both as a single token each")
+            raise ValueError(f"contrast_words: no form of {words[0]!r} and {words[1]!r} has both as single tokens")
         pairs |= dict.fromkeys(pair for tokens in different for pair in (tokens, tokens[::-1]))
     return list(pairs)
 
@@ -41,5 +41,5 @@ def _single_tokens(tokenizer: PreTrainedTokenizerBase, word: str) -> dict[str, i
     tokens = {form: ids[0] for form, ids in encoded.items() if len(ids) == 1 and ids[0] != tokenizer.unk_token_id}
     if not tokens:
         pieces = " ".join(map(str, tokenizer.convert_ids_to_tokens(encoded["given"])))
-        raise ValueError(f"{word!r} is not a single token of the target vocabulary, but {pieces}")
+        raise ValueError(f"contrast_words: {word!r} is not a single token of the target vocabulary, but {pieces}")
     return tokens

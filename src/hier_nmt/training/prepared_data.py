@@ -26,6 +26,7 @@ from .checkpoints import check_same_tokenizer
 from .contrast_words import contrast_token_pairs
 from .recipe_sections import RecipeError
 from .recipes import Recipe
+from .source_word_dropout import unknown_token_id
 
 logger = logging.getLogger(__name__)
 
@@ -55,8 +56,8 @@ class PreparedData:
 def prepare_tokenizers(recipe: Recipe) -> Tokenizers:
     """The run's own tokenizers. A new run takes those of `tokenizer.path` or `init_from`, or else trains them.
 
-    CheckpointError if they differ from those of `init_from` without `init_transfer`; RecipeError if a word of
-    `contrast_words` is not a token.
+    CheckpointError if they differ from those of `init_from` without `init_transfer`; RecipeError if they
+    have no token that an option of the training needs.
     """
     output_dir = Path(recipe.training["output_dir"])
     if not (output_dir / "tokenizer.json").is_file():
@@ -68,7 +69,7 @@ def prepare_tokenizers(recipe: Recipe) -> Tokenizers:
         others = load_tokenizers(recipe.init_from)
         for own, other in zip((tokenizers.source, tokenizers.target), others, strict=True):
             check_same_tokenizer(own, other, recipe.init_from)
-    _check_contrast_words(recipe, tokenizers)
+    _check_training_options(recipe, tokenizers)
     return tokenizers
 
 
@@ -86,12 +87,14 @@ def prepare_data(recipe: Recipe, tokenizers: Tokenizers) -> PreparedData:
     return PreparedData(train, validation, numbers)
 
 
-def _check_contrast_words(recipe: Recipe, tokenizers: Tokenizers) -> None:
-    """Raises RecipeError for a word that is not a token, which the trainer would find only after all data are read."""
+def _check_training_options(recipe: Recipe, tokenizers: Tokenizers) -> None:
+    """Raises RecipeError for a missing token, which the trainer would miss only after all data are read."""
     try:
         contrast_token_pairs(tokenizers.target, recipe.training.get("contrast_words") or ())
+        if recipe.training.get("source_word_dropout"):
+            unknown_token_id(tokenizers.source)
     except ValueError as error:
-        raise RecipeError(f"training.contrast_words: {error}") from None
+        raise RecipeError(f"section training: {error}") from None
 
 
 def _train_tokenizers(recipe: Recipe) -> Tokenizers:

@@ -18,7 +18,7 @@ from ..translation.language_tokens import special_tokens
 
 @dataclass(frozen=True, eq=False)
 class SourceWordDropout:
-    """Replaces tokens of the current sentence at random: CoWord dropout (Fernandes et al. 2021, section 4).
+    """Replaces tokens of the current sentence at random: context-aware word dropout (Fernandes et al. 2021).
 
     Attributes:
         probability: with which each token is replaced.
@@ -71,9 +71,15 @@ def source_word_dropout(
     """
     if tokenizer is None:
         raise ValueError(f"source_word_dropout={probability} needs the source tokenizer: give processing_class")
-    unk_token_id = tokenizer.unk_token_id
-    if unk_token_id is None:
-        raise ValueError(f"source_word_dropout={probability} needs a tokenizer with an unk_token, which this one lacks")
+    unk_token_id = unknown_token_id(tokenizer)
     special_ids: Any = tokenizer.convert_tokens_to_ids(special_tokens(tokenizer))
     ids = torch.tensor(sorted({*special_ids, *separator_token_ids}), device=device)
-    return SourceWordDropout(probability, int(unk_token_id), ids, separator_token_ids, has_current_sentence)
+    return SourceWordDropout(probability, unk_token_id, ids, separator_token_ids, has_current_sentence)
+
+
+def unknown_token_id(tokenizer: PreTrainedTokenizerBase) -> int:
+    """The id of the unknown token, which replaces words; ValueError if the tokenizer has none."""
+    token_id: Any = tokenizer.unk_token_id
+    if token_id is None:
+        raise ValueError("source_word_dropout needs a source tokenizer with an unk_token, and this one has none")
+    return int(token_id)

@@ -33,7 +33,7 @@ from ..publishing.hub import CARD_FILE, complete_card
 from .contrast_words import contrast_token_pairs
 from .losses import CrossEntropyLoss, SquaredErrorLoss, WordContrast, current_sentence_weights
 from .sharding import check_full_state_dict, full_weights, shard_tied_weights
-from .source_word_dropout import source_word_dropout
+from .source_word_dropout import SourceWordDropout, source_word_dropout
 from .trainer_callbacks import (
     SelectionWarmup,
     TokenBatchEpochs,
@@ -52,8 +52,9 @@ class DocumentSeq2SeqTrainer(Seq2SeqTrainer):
     """Trains and evaluates a model on window features.
 
     The loss is `context_discounted_cross_entropy` (`context_discounted_squared_error` for a model that predicts word
-    vectors), divided by the target tokens of the whole batch over all accumulation steps and processes. Evaluation
-    reports, with each window counted once:
+    vectors), divided by the target tokens of the whole batch over all accumulation steps and processes. In training
+    alone, `source_word_dropout` changes the source and `contrast_words` the loss. Evaluation reports, with each window
+    counted once:
 
     * `eval_loss`: mean negative log-likelihood (or squared error) of all target tokens, without discount and smoothing,
       so that runs with different settings compare; `eval_current_loss`: the same over the current sentences;
@@ -118,12 +119,7 @@ class DocumentSeq2SeqTrainer(Seq2SeqTrainer):
         take_over_the_loss(self)
         self._loss = _loss(model, args, self.target_tokenizer)
         self._separators = frozenset(model.config.separator_token_ids)
-        self._source_word_dropout = None
-        if args.source_word_dropout:
-            has_current_sentence = bool(model.config.window_sentences)
-            self._source_word_dropout = source_word_dropout(
-                args.source_word_dropout, processing_class, self._separators, has_current_sentence, args.device
-            )
+        self._source_word_dropout = _source_word_dropout(model, args, processing_class)
         self._throughput = TokenThroughput()
         self.add_callback(self._throughput)
         self.add_callback(TokenBatchEpochs())
@@ -369,6 +365,18 @@ def _word_contrast(
         raise ValueError("contrast_words need a tokenizer: give processing_class or target_tokenizer")
     pairs = torch.tensor(contrast_token_pairs(target_tokenizer, args.contrast_words), device=args.device)
     return WordContrast(pairs, args.contrast_weight, args.contrast_margin, args.contrast_margin_weight)
+
+
+def _source_word_dropout(
+    model: PreTrainedModel, args: DocumentSeq2SeqTrainingArguments, tokenizer: PreTrainedTokenizerBase | None
+) -> SourceWordDropout | None:
+    """The dropout of source words; None if the arguments ask for none."""
+    if not args.source_word_dropout:
+        return None
+    config: Any = model.config
+    separators = frozenset(config.separator_token_ids)
+    has_current_sentence = config.window_sentences != 0
+    return source_word_dropout(args.source_word_dropout, tokenizer, separators, has_current_sentence, args.device)
 
 
 def _without(inputs: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:

@@ -62,5 +62,5 @@ def test_an_unknown_word_is_not_a_token():
 def test_words_without_a_common_form_are_named():
     words = {"<unk>": 0, "il": 1, "Elle": 2}
     tokenizer = TokenizersBackend(tokenizer_object=Tokenizer(WordLevel(words, "<unk>")), unk_token="<unk>")
-    with pytest.raises(ValueError, match="no form of 'il' and 'elle' has both as a single token each"):
+    with pytest.raises(ValueError, match="no form of 'il' and 'elle' has both as single tokens"):
         contrast_token_pairs(tokenizer, [["il", "elle"]])

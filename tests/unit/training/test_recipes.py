@@ -286,8 +286,21 @@ def test_contrasted_words_that_are_not_tokens_are_an_error_before_the_data_are_r
     (tmp_path / "run").mkdir()
     tokenizer = f"--tokenizer.path={tmp_path / 'tokenizer'}"
     prepare_tokenizers(load(tokenizer, "--training.contrast_words=[[a, b]]"))
-    with pytest.raises(RecipeError, match=r"training\.contrast_words: 'elle' is not a single token"):
+    with pytest.raises(RecipeError, match="section training: contrast_words: 'elle' is not a single token"):
         prepare_tokenizers(load(tokenizer, "--training.contrast_words=[[a, b], [a, elle]]"))
+
+
+def test_dropped_words_need_an_unknown_token_before_the_data_are_read(load, tmp_path):
+    tokenizer = word_tokenizer()
+    tokenizer.unk_token = None
+    save_tokenizers(tmp_path / "tokenizer", tokenizer)
+    (tmp_path / "run").mkdir()
+    path = f"--tokenizer.path={tmp_path / 'tokenizer'}"
+    prepare_tokenizers(load(path))
+    with pytest.raises(
+        RecipeError, match="section training: source_word_dropout needs a source tokenizer with an unk_"
+    ):
+        prepare_tokenizers(load(path, "--training.source_word_dropout=0.1"))
 
 
 def test_more_checkpoints_averaged_than_kept_is_refused(load):

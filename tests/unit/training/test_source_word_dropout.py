@@ -70,7 +70,7 @@ def test_reserved_tokens_stay():
 def test_a_tokenizer_without_an_unknown_token_is_an_error():
     tokenizer = word_tokenizer()
     tokenizer.unk_token = None
-    with pytest.raises(ValueError, match=r"source_word_dropout=0\.1 needs a tokenizer with an unk_token"):
+    with pytest.raises(ValueError, match="source_word_dropout needs a source tokenizer with an unk_token"):
         source_word_dropout(0.1, tokenizer, frozenset(), True, torch.device("cpu"))
     with pytest.raises(ValueError, match=r"source_word_dropout=0\.1 needs the source tokenizer"):
         source_word_dropout(0.1, None, frozenset(), True, torch.device("cpu"))
