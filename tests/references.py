@@ -39,6 +39,47 @@ def context_discounted_cross_entropy_reference(
     return (context_discount * context + current) / num_tokens
 
 
+def contrast_loss_reference(
+    logits: torch.Tensor,
+    labels: torch.Tensor,
+    label_sentence_ids: torch.Tensor,
+    context_discount: float,
+    word_pairs: list[tuple[int, int]],
+    weight: float,
+    margin: float,
+    margin_weight: float,
+) -> torch.Tensor:
+    """The loss of `hier_nmt.training.losses` with words that the context decides, token by token.
+
+    Args:
+        logits: [B, T, V].
+        labels: [B, T], -100 where ignored.
+        label_sentence_ids: [B, T].
+        context_discount: weight of the sentences before the last.
+        word_pairs: tokens and their counterparts, each pair once.
+        weight: factor on the cross-entropy of these tokens after the first sentence.
+        margin, margin_weight: of the hinge on the difference of their log-probabilities; margin 0: no hinge.
+    """
+    total, num_tokens = logits.new_zeros(()), 0
+    for row_logits, row_labels, row_ids in zip(logits, labels, label_sentence_ids, strict=True):
+        positions = [position for position, label in enumerate(row_labels.tolist()) if label != -100]
+        last_sentence = max((int(row_ids[position]) for position in positions), default=0)
+        for position in positions:
+            label = int(row_labels[position])
+            log_probabilities = row_logits[position] - row_logits[position].exp().sum().log()
+            discount = 1.0 if row_ids[position] == last_sentence else context_discount
+            others = [pair[1 - pair.index(label)] for pair in word_pairs if label in pair]
+            is_decided = bool(others) and int(row_ids[position]) > 1
+            loss = -log_probabilities[label] * (weight if is_decided else 1.0)
+            for other in others if is_decided else []:
+                lacking = margin - (log_probabilities[label] - log_probabilities[other])
+                if margin > 0 and lacking > 0:
+                    loss = loss + margin_weight * lacking
+            total = total + discount * loss
+            num_tokens += 1
+    return total / num_tokens
+
+
 def attention_reference(
     query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attend_mask: torch.Tensor, scaling: float
 ) -> torch.Tensor:

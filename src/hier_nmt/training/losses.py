@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The training losses, which give the context sentences of a window less weight than its current sentence.
 
-Dimensions: B batch, T target tokens, V vocabulary, R tokens that are not ignored.
+Dimensions: B batch, T target tokens, V vocabulary, R tokens that are not ignored, P ordered pairs of tokens.
 """
 
 from dataclasses import dataclass
@@ -25,6 +25,7 @@ def context_discounted_cross_entropy(
     context_discount: float,
     label_smoothing: float = 0.0,
     num_items_in_batch: torch.Tensor | int | None = None,
+    token_weights: torch.Tensor | None = None,
 ) -> torch.Tensor:
     """The scalar (context_discount * L_context + L_current) / num_items_in_batch (Lupo et al. 2022, section 3.1).
 
@@ -41,21 +42,55 @@ def context_discounted_cross_entropy(
         label_smoothing: share of the target distribution that is spread evenly over the vocabulary, from 0 to below 1.
         num_items_in_batch: divisor of the sum; None: the number of labels that are not -100. With gradient accumulation
             or several processes pass the number of target tokens of the whole batch.
+        token_weights: further factors on the token losses, [B, T], or None. They do not change the divisor.
     """
     _check_fraction("context_discount", context_discount, upper_is_allowed=True)
     _check_fraction("label_smoothing", label_smoothing, upper_is_allowed=False)
-    _check_shapes(logits, labels, label_sentence_ids)
+    _check_shapes(logits, labels, label_sentence_ids, token_weights)
+    _check_labels(labels, logits.shape[-1])
     is_predicted = labels != IGNORED_LABEL  # [B, T]
-    if num_items_in_batch is None:
-        num_items_in_batch = is_predicted.sum()
-        if num_items_in_batch == 0:
-            raise ValueError("no target token: every label is -100")
+    num_items = _num_items(is_predicted, num_items_in_batch)
     weights = current_sentence_weights(is_predicted, label_sentence_ids, context_discount, _compute_dtype(logits))
+    if token_weights is not None:
+        weights = weights * token_weights
     rows = is_predicted.flatten().nonzero()[:, 0]  # [R]
     loss = _WeightedCrossEntropy.apply(
         logits.flatten(0, 1), labels.flatten()[rows], weights.flatten()[rows], rows, label_smoothing
     )
-    return loss / num_items_in_batch
+    return loss / num_items
+
+
+def contrast_margin_loss(
+    logits: torch.Tensor,
+    labels: torch.Tensor,
+    label_sentence_ids: torch.Tensor,
+    token_pairs: torch.Tensor,
+    margin: float,
+    context_discount: float,
+    num_items_in_batch: torch.Tensor | int | None = None,
+) -> torch.Tensor:
+    """The weighted sum of max(0, margin - (log p(label) - log p(counterpart))), divided by `num_items_in_batch`.
+
+    It is summed over the labels after the first sentence of their row that are the first token of a pair; a label in
+    several pairs has a hinge for each of its counterparts. The weights are those of `context_discounted_cross_entropy`.
+    Takes the arguments of that function, and:
+
+    Args:
+        token_pairs: ids [P, 2], a token and its counterpart.
+        margin: by how much the log-probability of the label must exceed that of its counterpart.
+    """
+    _check_fraction("context_discount", context_discount, upper_is_allowed=True)
+    _check_shapes(logits, labels, label_sentence_ids)
+    is_predicted = labels != IGNORED_LABEL  # [B, T]
+    num_items = _num_items(is_predicted, num_items_in_batch)
+    has_counterpart = contrast_positions(labels, label_sentence_ids, token_pairs)  # [B, T, P]
+    contrasted = labels.masked_fill(~has_counterpart.any(-1), 0)
+    token_ids = torch.cat([contrasted[..., None], token_pairs[:, 1].expand(*labels.shape, -1)], dim=-1)
+    # One gather, since the gradient of each would be as large as the logits.
+    scores = logits.gather(-1, token_ids).to(_compute_dtype(logits))  # [B, T, 1 + P]
+    hinges = (margin - (scores[..., :1] - scores[..., 1:])).relu()
+    weights = current_sentence_weights(is_predicted, label_sentence_ids, context_discount, scores.dtype)
+    return (torch.where(has_counterpart, hinges, 0.0).sum(-1) * weights).sum() / num_items
 
 
 def context_discounted_squared_error(
@@ -77,12 +112,26 @@ def context_discounted_squared_error(
     _check_fraction("context_discount", context_discount, upper_is_allowed=True)
     _check_shapes(logits, labels, label_sentence_ids)
     is_predicted = labels != IGNORED_LABEL  # [B, T]
-    if num_items_in_batch is None:
-        num_items_in_batch = is_predicted.sum()
-        if num_items_in_batch == 0:
-            raise ValueError("no target token: every label is -100")
+    num_items = _num_items(is_predicted, num_items_in_batch)
     weights = current_sentence_weights(is_predicted, label_sentence_ids, context_discount, _compute_dtype(logits))
-    return (token_squared_errors(logits, labels, vector_size) * weights).sum() / num_items_in_batch
+    return (token_squared_errors(logits, labels, vector_size) * weights).sum() / num_items
+
+
+@dataclass(frozen=True, eq=False)
+class WordContrast:
+    """Target tokens whose choice the context decides, and what they add to the loss.
+
+    Attributes:
+        token_pairs: ids [P, 2], a token and its counterpart; every pair in both orders.
+        weight: factor on the cross-entropy of these tokens, except in the first sentence of a row.
+        margin: see `contrast_margin_loss`; 0: that loss is not added.
+        margin_weight: factor on that loss.
+    """
+
+    token_pairs: torch.Tensor
+    weight: float = 1.0
+    margin: float = 0.0
+    margin_weight: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -91,9 +140,11 @@ class CrossEntropyLoss:
 
     Attributes:
         label_smoothing: see `context_discounted_cross_entropy`.
+        contrast: of words that the context decides, or None.
     """
 
     label_smoothing: float = 0.0
+    contrast: WordContrast | None = None
 
     def discounted(
         self,
@@ -103,9 +154,21 @@ class CrossEntropyLoss:
         context_discount: float,
         num_items_in_batch: torch.Tensor | int | None,
     ) -> torch.Tensor:
-        """`context_discounted_cross_entropy`."""
-        return context_discounted_cross_entropy(
-            logits, labels, label_sentence_ids, context_discount, self.label_smoothing, num_items_in_batch
+        """`context_discounted_cross_entropy`, and with `contrast` the weighted `contrast_margin_loss`."""
+        contrast, token_weights = self.contrast, None
+        if contrast is not None:
+            token_weights = contrast_token_weights(
+                labels, label_sentence_ids, contrast.token_pairs, contrast.weight, _compute_dtype(logits)
+            )
+        loss = context_discounted_cross_entropy(
+            *(logits, labels, label_sentence_ids, context_discount, self.label_smoothing, num_items_in_batch),
+            token_weights=token_weights,
+        )
+        if contrast is None or not contrast.margin:
+            return loss
+        return loss + contrast.margin_weight * contrast_margin_loss(
+            *(logits, labels, label_sentence_ids, contrast.token_pairs, contrast.margin, context_discount),
+            num_items_in_batch,
         )
 
     def per_token(self, logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
@@ -160,6 +223,33 @@ def current_sentence_weights(
     return is_predicted.to(dtype).masked_fill(is_predicted & ~is_current, context_discount)
 
 
+def contrast_positions(
+    labels: torch.Tensor, label_sentence_ids: torch.Tensor, token_pairs: torch.Tensor
+) -> torch.Tensor:
+    """Boolean [B, T, P]: True where the label is the first token of the pair, after the first sentence of its row.
+
+    The first sentence has no context that could decide between the two.
+
+    Args:
+        labels: [B, T].
+        label_sentence_ids: [B, T].
+        token_pairs: ids [P, 2].
+    """
+    return (labels[..., None] == token_pairs[:, 0]) & (label_sentence_ids > 1)[..., None]
+
+
+def contrast_token_weights(
+    labels: torch.Tensor,
+    label_sentence_ids: torch.Tensor,
+    token_pairs: torch.Tensor,
+    weight: float,
+    dtype: torch.dtype = torch.float32,
+) -> torch.Tensor:
+    """Weight of each label, [B, T]: `weight` at the `contrast_positions` of any pair, 1 elsewhere."""
+    is_contrasted = contrast_positions(labels, label_sentence_ids, token_pairs).any(-1)
+    return torch.ones(labels.shape, dtype=dtype, device=labels.device).masked_fill(is_contrasted, weight)
+
+
 def token_negative_log_likelihoods(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
     """-log p(label) of each label, [B, T] float32 (float64 for float64 logits), 0 where the label is -100; no gradient.
 
@@ -168,6 +258,7 @@ def token_negative_log_likelihoods(logits: torch.Tensor, labels: torch.Tensor) -
         labels: [B, T].
     """
     _check_shapes(logits, labels, labels)
+    _check_labels(labels, logits.shape[-1])
     rows = (labels != IGNORED_LABEL).flatten().nonzero()[:, 0]
     flat_logits, flat_labels = logits.detach().flatten(0, 1), labels.flatten()
     losses = torch.zeros(flat_labels.shape, dtype=_compute_dtype(logits), device=logits.device)
@@ -189,6 +280,7 @@ def token_squared_errors(logits: torch.Tensor, labels: torch.Tensor, vector_size
         vector_size: W.
     """
     _check_shapes(logits, labels, labels)
+    _check_labels(labels, logits.shape[-1])
     is_predicted = labels != IGNORED_LABEL
     distances = -logits.gather(-1, labels.masked_fill(~is_predicted, 0)[..., None])[..., 0]
     return torch.where(is_predicted, distances / vector_size, 0.0)
@@ -262,18 +354,37 @@ def _rows_per_chunk(logits: torch.Tensor) -> int:
     return max(1, num_elements // logits.shape[-1])
 
 
+def _num_items(is_predicted: torch.Tensor, num_items_in_batch: torch.Tensor | int | None) -> torch.Tensor | int:
+    """The divisor of a loss: the given number, or that of the predicted labels; ValueError if there are none."""
+    if num_items_in_batch is not None:
+        return num_items_in_batch
+    num_predicted = is_predicted.sum()
+    if num_predicted == 0:
+        raise ValueError("no target token: every label is -100")
+    return num_predicted
+
+
 def _check_fraction(name: str, value: float, upper_is_allowed: bool) -> None:
     if not (0 <= value < 1 or (upper_is_allowed and value == 1)):
         raise ValueError(f"{name} must be from 0 to {'1' if upper_is_allowed else 'below 1'}, got {value}")
 
 
-def _check_shapes(logits: torch.Tensor, labels: torch.Tensor, label_sentence_ids: torch.Tensor) -> None:
+def _check_shapes(
+    logits: torch.Tensor,
+    labels: torch.Tensor,
+    label_sentence_ids: torch.Tensor,
+    token_weights: torch.Tensor | None = None,
+) -> None:
     if logits.dim() != 3 or not logits.is_floating_point():
         raise ValueError(f"logits must be floating point [B, T, V], got {logits.dtype} {list(logits.shape)}")
-    for name, ids in (("labels", labels), ("label_sentence_ids", label_sentence_ids)):
-        if ids.shape != logits.shape[:2]:
-            raise ValueError(f"{name} must be {list(logits.shape[:2])} like the logits, got {list(ids.shape)}")
-    is_strange = (labels != IGNORED_LABEL) & ((labels < 0) | (labels >= logits.shape[-1]))
+    by_token = {"labels": labels, "label_sentence_ids": label_sentence_ids, "token_weights": token_weights}
+    for name, values in by_token.items():
+        if values is not None and values.shape != logits.shape[:2]:
+            raise ValueError(f"{name} must be {list(logits.shape[:2])} like the logits, got {list(values.shape)}")
+
+
+def _check_labels(labels: torch.Tensor, vocab_size: int) -> None:
+    is_strange = (labels != IGNORED_LABEL) & ((labels < 0) | (labels >= vocab_size))
     if is_strange.any():
         found = labels[is_strange][0].item()
-        raise ValueError(f"labels must be {IGNORED_LABEL} or from 0 to below {logits.shape[-1]}, got {found}")
+        raise ValueError(f"labels must be {IGNORED_LABEL} or from 0 to below {vocab_size}, got {found}")

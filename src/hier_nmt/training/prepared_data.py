@@ -24,7 +24,10 @@ from ..data.word_vectors import words_with_vectors
 from ..text.inline_terms import without_terms
 from ..translation.language_tokens import LanguageTokens
 from .checkpoints import check_same_tokenizer
+from .contrast_words import contrast_token_pairs
+from .recipe_sections import RecipeError
 from .recipes import Recipe
+from .source_word_dropout import unknown_token_id
 
 logger = logging.getLogger(__name__)
 
@@ -54,7 +57,8 @@ class PreparedData:
 def prepare_tokenizers(recipe: Recipe) -> Tokenizers:
     """The run's own tokenizers. A new run takes those of `tokenizer.path` or `init_from`, or else trains them.
 
-    CheckpointError if they differ from those of `init_from` without `init_transfer`.
+    CheckpointError if they differ from those of `init_from` without `init_transfer`; RecipeError if they
+    have no token that an option of the training needs.
     """
     output_dir = Path(recipe.training["output_dir"])
     if not (output_dir / "tokenizer.json").is_file():
@@ -66,6 +70,7 @@ def prepare_tokenizers(recipe: Recipe) -> Tokenizers:
         others = load_tokenizers(recipe.init_from)
         for own, other in zip((tokenizers.source, tokenizers.target), others, strict=True):
             check_same_tokenizer(own, other, recipe.init_from)
+    _check_training_options(recipe, tokenizers)
     return tokenizers
 
 
@@ -81,6 +86,16 @@ def prepare_data(recipe: Recipe, tokenizers: Tokenizers) -> PreparedData:
             validation = validation.select(np.linspace(0, len(validation) - 1, limit).astype(int))
             numbers["validation"]["num_scored_windows"] = limit
     return PreparedData(train, validation, numbers)
+
+
+def _check_training_options(recipe: Recipe, tokenizers: Tokenizers) -> None:
+    """Raises RecipeError for a missing token, which the trainer would miss only after all data are read."""
+    try:
+        contrast_token_pairs(tokenizers.target, recipe.training.get("contrast_words") or ())
+        if recipe.training.get("source_word_dropout"):
+            unknown_token_id(tokenizers.source)
+    except ValueError as error:
+        raise RecipeError(f"section training: {error}") from None
 
 
 def _train_tokenizers(recipe: Recipe) -> Tokenizers:

@@ -165,6 +165,11 @@ class Recipe:
             yield f"training.context_discount={context_discount} with model.window_sentences={window_sentences}: {kind}"
         if window_sentences == 1 and self.data.focus is not None:
             yield "data.focus with model.window_sentences=1: windows of one sentence have no context"
+        if window_sentences == 1 and self.training.get("contrast_words"):
+            yield (
+                f"training.contrast_words={self.training['contrast_words']} with model.window_sentences=1: a sentence "
+                "by itself has no context that could decide between them"
+            )
         if self.model.get("segment_shift") and self.model.get("position_encoding") != "segment_shifted":
             yield f"model.segment_shift={self.model['segment_shift']} needs model.position_encoding: segment_shifted"
         if str(self.training.get("eval_strategy", "no")) != "no" and not self.data.validation:
@@ -201,6 +206,8 @@ class Recipe:
         smoothing = self.training.get("label_smoothing_factor", 0.0)
         if smoothing:
             yield f"training.label_smoothing_factor={smoothing} with model.word_vector_size={size}: vectors have none"
+        if self.training.get("contrast_words"):
+            yield f"training.contrast_words with model.word_vector_size={size}: vectors have no probabilities"
 
     def _missing_paths(self) -> Iterable[str]:
         for key in ("train", "validation", "exclude"):

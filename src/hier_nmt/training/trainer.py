@@ -30,8 +30,10 @@ from ..data.collator import DocumentCollator, TokenBatchSampler
 from ..data.window_tables import CORPUS_COLUMN, LENGTH_COLUMN, column_of, side_lengths
 from ..ops.document_structure import sentence_ids_from_tokens
 from ..publishing.hub import CARD_FILE, complete_card
-from .losses import CrossEntropyLoss, SquaredErrorLoss, current_sentence_weights
+from .contrast_words import contrast_token_pairs
+from .losses import CrossEntropyLoss, SquaredErrorLoss, WordContrast, current_sentence_weights
 from .sharding import check_full_state_dict, full_weights, shard_tied_weights
+from .source_word_dropout import SourceWordDropout, source_word_dropout
 from .trainer_callbacks import (
     SelectionWarmup,
     TokenBatchEpochs,
@@ -50,8 +52,9 @@ class DocumentSeq2SeqTrainer(Seq2SeqTrainer):
     """Trains and evaluates a model on window features.
 
     The loss is `context_discounted_cross_entropy` (`context_discounted_squared_error` for a model that predicts word
-    vectors), divided by the target tokens of the whole batch over all accumulation steps and processes. Evaluation
-    reports, with each window counted once:
+    vectors), divided by the target tokens of the whole batch over all accumulation steps and processes. In training
+    alone, `source_word_dropout` changes the source and `contrast_words` the loss. Evaluation reports, with each window
+    counted once:
 
     * `eval_loss`: mean negative log-likelihood (or squared error) of all target tokens, without discount and smoothing,
       so that runs with different settings compare; `eval_current_loss`: the same over the current sentences;
@@ -114,8 +117,9 @@ class DocumentSeq2SeqTrainer(Seq2SeqTrainer):
         self._row_corpora: np.ndarray | None = None
         # compute_loss does both here: it smooths the labels and uses num_items_in_batch.
         take_over_the_loss(self)
-        self._loss = _loss(model, args.label_smoothing_factor)
+        self._loss = _loss(model, args, self.target_tokenizer)
         self._separators = frozenset(model.config.separator_token_ids)
+        self._source_word_dropout = _source_word_dropout(model, args, processing_class)
         self._throughput = TokenThroughput()
         self.add_callback(self._throughput)
         self.add_callback(TokenBatchEpochs())
@@ -200,6 +204,9 @@ class DocumentSeq2SeqTrainer(Seq2SeqTrainer):
     ) -> Any:
         """The discounted, smoothed loss (and the outputs); the mean of its gradients over processes is exact."""
         labels = inputs["labels"]
+        if self._source_word_dropout is not None and model.training:
+            source_ids = self._source_word_dropout(inputs["input_ids"], inputs["attention_mask"])
+            inputs = {**inputs, "input_ids": source_ids}
         outputs = model(**_without(inputs, ("labels",)), use_cache=False)
         sentence_ids = self._label_sentence_ids(labels)
         loss = self._loss.discounted(
@@ -326,15 +333,50 @@ class DocumentSeq2SeqTrainer(Seq2SeqTrainer):
         return window_scores(self.target_tokenizer, self._separators, generated, labels, bool(config.window_sentences))
 
 
-def _loss(model: PreTrainedModel, label_smoothing: float) -> CrossEntropyLoss | SquaredErrorLoss:
-    """The loss of a model with a softmax over words or with predicted word vectors; the latter has no label
-    smoothing."""
+def _loss(
+    model: PreTrainedModel, args: DocumentSeq2SeqTrainingArguments, target_tokenizer: PreTrainedTokenizerBase | None
+) -> CrossEntropyLoss | SquaredErrorLoss:
+    """The loss of a model with a softmax over words or with predicted word vectors; the latter has neither label
+    smoothing nor contrasted words."""
     vector_size = getattr(model.config, "word_vector_size", None)
+    label_smoothing = args.label_smoothing_factor
     if vector_size is None:
-        return CrossEntropyLoss(label_smoothing)
+        return CrossEntropyLoss(label_smoothing, _word_contrast(model, args, target_tokenizer))
     if label_smoothing:
         raise ValueError(f"label_smoothing_factor={label_smoothing} needs a softmax; word vectors are not smoothed")
+    if args.contrast_words:
+        raise ValueError(f"contrast_words={args.contrast_words} need a softmax; word vectors have no probabilities")
     return SquaredErrorLoss(vector_size)
+
+
+def _word_contrast(
+    model: PreTrainedModel, args: DocumentSeq2SeqTrainingArguments, target_tokenizer: PreTrainedTokenizerBase | None
+) -> WordContrast | None:
+    """What the arguments say about `contrast_words`; None without them."""
+    if not args.contrast_words:
+        return None
+    config: Any = model.config
+    if config.window_sentences == 1:
+        raise ValueError(
+            f"contrast_words={args.contrast_words} with window_sentences=1: a sentence by itself has no context that "
+            "could decide between them"
+        )
+    if target_tokenizer is None:
+        raise ValueError("contrast_words need a tokenizer: give processing_class or target_tokenizer")
+    pairs = torch.tensor(contrast_token_pairs(target_tokenizer, args.contrast_words), device=args.device)
+    return WordContrast(pairs, args.contrast_weight, args.contrast_margin, args.contrast_margin_weight)
+
+
+def _source_word_dropout(
+    model: PreTrainedModel, args: DocumentSeq2SeqTrainingArguments, tokenizer: PreTrainedTokenizerBase | None
+) -> SourceWordDropout | None:
+    """The dropout of source words; None if the arguments ask for none."""
+    if not args.source_word_dropout:
+        return None
+    config: Any = model.config
+    separators = frozenset(config.separator_token_ids)
+    has_current_sentence = config.window_sentences != 0
+    return source_word_dropout(args.source_word_dropout, tokenizer, separators, has_current_sentence, args.device)
 
 
 def _without(inputs: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:

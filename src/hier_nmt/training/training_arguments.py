@@ -12,7 +12,7 @@ FROZEN = ("none", "base")
 
 @dataclass
 class DocumentSeq2SeqTrainingArguments(Seq2SeqTrainingArguments):
-    """The arguments of Transformers and six more."""
+    """The arguments of Transformers and those of documents."""
 
     context_discount: float = field(
         default=1.0, metadata={"help": "Weight, from 0 to 1, of the context sentences in the loss."}
@@ -53,9 +53,40 @@ class DocumentSeq2SeqTrainingArguments(Seq2SeqTrainingArguments):
         },
     )
 
+    source_word_dropout: float = field(
+        default=0.0,
+        metadata={
+            "help": "Probability, in training, with which a token of the current source sentence is replaced by the "
+            "unknown token, so that the context has to be read; without a current sentence, of all sentences."
+        },
+    )
+    contrast_words: list[list[str]] | None = field(
+        default=None,
+        metadata={
+            "help": "Pairs of target words between which the context decides, such as [[il, elle], [ils, elles]]; each "
+            "is one token of the vocabulary. The first sentence of a window, which has no context, is not affected."
+        },
+    )
+    contrast_weight: float = field(
+        default=1.0, metadata={"help": "Factor on the loss of the target tokens that are `contrast_words`."}
+    )
+    contrast_margin: float = field(
+        default=0.0,
+        metadata={
+            "help": "By how much the log-probability of one of the `contrast_words` must exceed that of its "
+            "counterpart; what is missing is added to the loss. 0: nothing is added."
+        },
+    )
+    contrast_margin_weight: float = field(
+        default=1.0, metadata={"help": "Factor on what `contrast_margin` adds to the loss."}
+    )
+
     def __post_init__(self) -> None:
         """Checks the added fields; ValueError names the bad value."""
         super().__post_init__()
+        self._check_contrast()
+        if not 0 <= self.source_word_dropout < 1:
+            raise ValueError(f"source_word_dropout must be from 0 to below 1, got {self.source_word_dropout}")
         if not 0 <= self.context_discount <= 1:
             raise ValueError(f"context_discount must be from 0 to 1, got {self.context_discount}")
         if self.max_tokens_per_batch is not None and self.max_tokens_per_batch < 1:
@@ -74,3 +105,14 @@ class DocumentSeq2SeqTrainingArguments(Seq2SeqTrainingArguments):
             raise ValueError(f"base_learning_rate must not be negative, got {self.base_learning_rate}")
         if self.base_learning_rate is not None and self.freeze == "base":
             raise ValueError(f"base_learning_rate={self.base_learning_rate} with freeze: base, which trains none of it")
+
+    def _check_contrast(self) -> None:
+        for name in ("contrast_weight", "contrast_margin", "contrast_margin_weight"):
+            if not 0 <= getattr(self, name) < math.inf:
+                raise ValueError(f"{name} must be at least 0 and finite, got {getattr(self, name)}")
+        for name, neutral in (("contrast_weight", 1), ("contrast_margin", 0)):
+            if not self.contrast_words and getattr(self, name) != neutral:
+                raise ValueError(f"{name}={getattr(self, name)} needs contrast_words")
+        for pair in self.contrast_words or ():
+            if len(pair) != 2 or pair[0] == pair[1] or not all(word and word == word.strip() for word in pair):
+                raise ValueError(f"contrast_words must be pairs of two different words, got {pair}")

@@ -34,7 +34,7 @@ class LanguageTokens:
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase) -> None:
         self.tokenizer = tokenizer
-        found = {token: _LANGUAGE_TOKEN.fullmatch(token) for token in _special_tokens(tokenizer)}
+        found = {token: _LANGUAGE_TOKEN.fullmatch(token) for token in special_tokens(tokenizer)}
         matches = {token: match for token, match in found.items() if match is not None}
         # Several tokens that look like languages, because a single one may be anything.
         self._matches = matches if len(matches) > 1 else {}
@@ -142,7 +142,7 @@ class LanguageTokens:
         return self._matches[token]["m2m"] or token
 
 
-def _special_tokens(tokenizer: PreTrainedTokenizerBase) -> list[str]:
+def special_tokens(tokenizer: PreTrainedTokenizerBase) -> list[str]:
     """Its special tokens; M2M100's keeps those of languages apart, by their codes."""
     languages = getattr(tokenizer, "lang_code_to_token", {})
     return [*map(str, tokenizer.all_special_tokens), *languages.values()]

@@ -4,15 +4,18 @@ import math
 
 import pytest
 import torch
-from references import context_discounted_cross_entropy_reference
+from references import context_discounted_cross_entropy_reference, contrast_loss_reference
 from torch.nn import functional
 
 from hier_nmt.training import losses
 from hier_nmt.training.losses import (
     CrossEntropyLoss,
     SquaredErrorLoss,
+    WordContrast,
     context_discounted_cross_entropy,
     context_discounted_squared_error,
+    contrast_margin_loss,
+    contrast_token_weights,
     current_sentence_weights,
     token_negative_log_likelihoods,
     token_squared_errors,
@@ -185,6 +188,7 @@ def test_token_losses_are_minus_the_log_of_the_softmax():
         ({"logits": torch.zeros(28, 5)}, r"logits must be floating point \[B, T, V\], got torch.float32 \[28, 5\]"),
         ({"labels": torch.full((4, 7), IGNORED)}, "no target token"),
         ({"labels": torch.full((4, 7), 5)}, r"labels must be -100 or from 0 to below 5, got 5"),
+        ({"token_weights": torch.ones(7)}, r"token_weights must be \[4, 7\] like the logits, got \[7\]"),
     ],
 )
 def test_bad_arguments_are_named(changes, message):
@@ -198,6 +202,111 @@ def test_bad_arguments_are_named(changes, message):
     }
     with pytest.raises(ValueError, match=message):
         context_discounted_cross_entropy(**arguments)
+
+
+# Words that the context decides
+
+# Token 1 has two counterparts, 2 and 4.
+WORD_PAIRS = [(1, 2), (4, 1)]
+TOKEN_PAIRS = torch.tensor([[1, 2], [2, 1], [4, 1], [1, 4]])
+
+
+def test_what_a_probability_lacks_to_the_margin_is_added_after_the_first_sentence_only():
+    # p is 1/2 for token 0 and 1/4 for its counterpart 1. The labels are 1, and in the second sentence 0, 1, 2.
+    logits = torch.tensor([[[0.5, 0.25, 0.25]] * 4]).log()
+    labels, sentence_ids = torch.tensor([[1, 0, 1, 2]]), torch.tensor([[1, 2, 2, 2]])
+    pairs = torch.tensor([[0, 1], [1, 0]])
+    lacking = (1 - math.log(2)) + (1 + math.log(2))
+    loss = contrast_margin_loss(logits, labels, sentence_ids, pairs, 1.0, 1.0)
+    assert loss.item() == pytest.approx(lacking / 4)
+    assert contrast_margin_loss(logits, labels, sentence_ids, pairs, 1.0, 1.0, 10).item() == pytest.approx(lacking / 10)
+    # A margin of half a log 2 is exceeded by the label 0.
+    loss = contrast_margin_loss(logits, labels, sentence_ids, pairs, math.log(2) / 2, 1.0)
+    assert loss.item() == pytest.approx(1.5 * math.log(2) / 4)
+
+
+def test_words_that_the_context_decides_count_more_after_the_first_sentence():
+    labels, sentence_ids = torch.tensor([[1, 0, 3, 1, 4, IGNORED]]), torch.tensor([[1, 1, 2, 2, 2, 0]])
+    weights = contrast_token_weights(labels, sentence_ids, TOKEN_PAIRS, 2.5)
+    assert weights.tolist() == [[1, 1, 1, 2.5, 2.5, 1]]
+
+
+def test_token_weights_multiply_with_the_discount_and_leave_the_divisor_alone():
+    logits = torch.zeros(1, 4, 2)
+    labels, sentence_ids = torch.zeros(1, 4, dtype=torch.int64), torch.tensor([[1, 1, 2, 2]])
+    weights = torch.tensor([[1.0, 3.0, 1.0, 5.0]])
+    loss = context_discounted_cross_entropy(logits, labels, sentence_ids, 0.1, token_weights=weights)
+    assert loss.item() == pytest.approx((0.1 * 1 + 0.1 * 3 + 1 + 5) * math.log(2) / 4)
+
+
+@pytest.mark.parametrize("context_discount", [0.0, 0.3, 1.0])
+@pytest.mark.parametrize(("weight", "margin", "margin_weight"), [(3.0, 0.0, 1.0), (1.0, 1.1, 2.0), (0.4, 5.0, 0.7)])
+def test_the_loss_of_contrasted_words_equals_the_loop_in_values_and_gradients(
+    context_discount, weight, margin, margin_weight
+):
+    logits, labels, sentence_ids = odd_batch()
+    contrast = WordContrast(TOKEN_PAIRS, weight, margin, margin_weight)
+    fast_logits, slow_logits = logits.clone().requires_grad_(), logits.clone().requires_grad_()
+    fast = CrossEntropyLoss(contrast=contrast).discounted(fast_logits, labels, sentence_ids, context_discount, None)
+    slow = contrast_loss_reference(
+        slow_logits, labels, sentence_ids, context_discount, WORD_PAIRS, weight, margin, margin_weight
+    )
+    (3 * fast).backward()
+    (3 * slow).backward()
+    assert fast.dtype == torch.float64
+    torch.testing.assert_close(fast, slow)
+    torch.testing.assert_close(fast_logits.grad, slow_logits.grad)
+
+
+def test_the_gradient_with_contrasted_words_equals_finite_differences():
+    logits, labels, sentence_ids = odd_batch()
+    loss = CrossEntropyLoss(0.1, WordContrast(TOKEN_PAIRS, 3.0, 1.1, 2.0))
+    assert torch.autograd.gradcheck(
+        lambda scores: loss.discounted(scores, labels, sentence_ids, 0.2, 6), logits.requires_grad_()
+    )
+
+
+def test_contrasted_words_of_neutral_weight_and_without_margin_change_nothing():
+    batch = odd_batch()
+    neutral = CrossEntropyLoss(0.1, WordContrast(TOKEN_PAIRS)).discounted(*batch, 0.3, None)
+    assert torch.equal(neutral, CrossEntropyLoss(0.1).discounted(*batch, 0.3, None))
+
+
+def test_the_margin_of_parts_of_a_batch_adds_up_and_ignores_what_no_label_asks_for():
+    logits, labels, sentence_ids = odd_batch()
+    whole = contrast_margin_loss(logits, labels, sentence_ids, TOKEN_PAIRS, 2.0, 0.3)
+    num_tokens = int((labels != IGNORED).sum())
+    logits[labels == IGNORED] = float("nan")
+    logits.requires_grad_()
+    parts = [
+        contrast_margin_loss(logits[part], labels[part], sentence_ids[part], TOKEN_PAIRS, 2.0, 0.3, num_tokens)
+        for part in (slice(0, 1), slice(1, 3), slice(3, 4))
+    ]
+    torch.testing.assert_close(sum(parts), whole)
+    sum(parts).backward()
+    assert (logits.grad[labels == IGNORED] == 0).all()
+    assert parts[-1] == 0
+
+
+def test_the_margin_of_bfloat16_logits_is_computed_in_float32():
+    logits, labels, sentence_ids = odd_batch(torch.bfloat16)
+    exact = logits.float().requires_grad_()
+    losses_of_both = [
+        contrast_margin_loss(scores, labels, sentence_ids, TOKEN_PAIRS, 2.0, 0.3)
+        for scores in (logits.requires_grad_(), exact)
+    ]
+    for loss in losses_of_both:
+        loss.backward()
+    assert losses_of_both[0].dtype == torch.float32
+    assert torch.equal(*losses_of_both)
+    # A bfloat16 keeps 8 bits; a gradient is a sum of up to two rounded ones.
+    torch.testing.assert_close(logits.grad.float(), exact.grad, rtol=2 * 2**-8, atol=1e-6)
+
+
+def test_a_margin_needs_labels():
+    logits, labels, sentence_ids = odd_batch()
+    with pytest.raises(ValueError, match="every label is -100"):
+        contrast_margin_loss(logits, labels.fill_(IGNORED), sentence_ids, TOKEN_PAIRS, 1.0, 1.0)
 
 
 # Word vectors

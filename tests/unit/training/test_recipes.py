@@ -17,9 +17,10 @@ from hier_nmt.configuration.translation_config import TransformerConfig, Transla
 from hier_nmt.data.corpora import FORMATS
 from hier_nmt.data.focus import Focus
 from hier_nmt.data.pair_cleaning import Cleaning, Replacement
+from hier_nmt.data.tokenization import save_tokenizers
 from hier_nmt.data.training_corpora import Corpus
 from hier_nmt.training import recipes
-from hier_nmt.training.prepared_data import Tokenizers
+from hier_nmt.training.prepared_data import Tokenizers, prepare_tokenizers
 from hier_nmt.training.recipe_sections import DataSection, RecipeError, TokenizerSection
 from hier_nmt.training.recipes import Recipe
 from hier_nmt.training.runs import build_model, claim_output_dir, finished_summary
@@ -293,6 +294,10 @@ def test_a_finished_run_of_an_earlier_version_is_finished(started):
             "--training.metric_for_best_model=bleu",
             "training.metric_for_best_model=bleu needs training.predict_with_gen",
         ),
+        (
+            "--training.contrast_words=[[il, elle], on]",
+            "training.contrast_words must be list[list[str]] | null, got list [['il', 'elle'], True]",
+        ),
         ("--training.average_checkpoints=-1", "training.average_checkpoints=-1 must not be negative"),
         ("--training.output_dir=", "training.output_dir is missing"),
     ],
@@ -301,6 +306,41 @@ def test_a_bad_key_or_value_is_named(load, override, message):
     with pytest.raises(RecipeError) as error:
         load(override)
     assert message in str(error.value)
+
+
+def test_contrasted_words_need_context_and_a_softmax(load, sections):
+    sections["training"] = {"output_dir": "run", "contrast_words": [["il", "elle"]], "contrast_weight": 2}
+    assert load().training_arguments().contrast_words == [["il", "elle"]]
+    assert load("--model.window_sentences=0").training_arguments().contrast_weight == 2
+    with pytest.raises(RecipeError, match=r"contrast_words=\[\['il', 'elle'\]\] with model.window_sentences=1: a sent"):
+        load("--model.window_sentences=1")
+    with pytest.raises(RecipeError, match="section training: contrast_words must be pairs of two different words"):
+        load("--training.contrast_words=[[il]]").training_arguments()
+    sections["model"] = {"model_type": "han_nmt", "word_vector_size": 8}
+    with pytest.raises(RecipeError, match=r"contrast_words with model\.word_vector_size=8: vectors have no prob"):
+        load("--tokenizer.joint=false", "--tokenizer.path=.", "--training.init_from=.")
+
+
+def test_contrasted_words_that_are_not_tokens_are_an_error_before_the_data_are_read(load, tmp_path):
+    save_tokenizers(tmp_path / "tokenizer", word_tokenizer())
+    (tmp_path / "run").mkdir()
+    tokenizer = f"--tokenizer.path={tmp_path / 'tokenizer'}"
+    prepare_tokenizers(load(tokenizer, "--training.contrast_words=[[a, b]]"))
+    with pytest.raises(RecipeError, match="section training: contrast_words: 'elle' is not a single token"):
+        prepare_tokenizers(load(tokenizer, "--training.contrast_words=[[a, b], [a, elle]]"))
+
+
+def test_dropped_words_need_an_unknown_token_before_the_data_are_read(load, tmp_path):
+    tokenizer = word_tokenizer()
+    tokenizer.unk_token = None
+    save_tokenizers(tmp_path / "tokenizer", tokenizer)
+    (tmp_path / "run").mkdir()
+    path = f"--tokenizer.path={tmp_path / 'tokenizer'}"
+    prepare_tokenizers(load(path))
+    with pytest.raises(
+        RecipeError, match="section training: source_word_dropout needs a source tokenizer with an unk_"
+    ):
+        prepare_tokenizers(load(path, "--training.source_word_dropout=0.1"))
 
 
 def test_more_checkpoints_averaged_than_kept_is_refused(load):

@@ -8,8 +8,9 @@ import torch
 from datasets import Dataset
 from tiny_training import tiny_model, tiny_trainer, tiny_windows
 from transformers import AutoConfig, AutoTokenizer, TrainerCallback
-from word_translation import BOS, EOS, PAD, PAR, SEP, word_tokenizer
+from word_translation import BOS, EOS, PAD, PAR, SEP, UNK, word_tokenizer
 
+from hier_nmt.data.collator import DocumentCollator
 from hier_nmt.training.trainer import DocumentSeq2SeqTrainer
 from hier_nmt.training.trainer_callbacks import WholeRepositoryCallback
 from hier_nmt.training.training_arguments import DocumentSeq2SeqTrainingArguments
@@ -49,10 +50,11 @@ def test_an_epoch_of_token_batches_holds_each_window_once_within_the_limit(tmp_p
     assert all(batch["input_ids"].numel() <= 24 and batch["labels"].numel() <= 24 for batch in recorder.batches)
 
 
+@pytest.mark.parametrize("options", [{}, {"source_word_dropout": 0.3}], ids=["plain", "word dropout"])
 @pytest.mark.parametrize("batches", [{"max_tokens_per_batch": 24}, {"per_device_train_batch_size": 3}])
-def test_training_resumed_in_mid_epoch_ends_with_the_same_weights(tmp_path, batches):
+def test_training_resumed_in_mid_epoch_ends_with_the_same_weights(tmp_path, batches, options):
     # 11 windows make 5 or 4 batches: step 7 is in the second epoch.
-    arguments = {"learning_rate": 0.1, "optim": "adamw_torch", "max_steps": 9, "dropout": 0.3, **batches}
+    arguments = {"learning_rate": 0.1, "optim": "adamw_torch", "max_steps": 9, "dropout": 0.3, **batches, **options}
     whole = tiny_trainer(tmp_path / "whole", tiny_windows(11), **arguments)
     whole.train()
     stopped = tiny_trainer(tmp_path / "stopped", tiny_windows(11), save_strategy="steps", save_steps=7, **arguments)
@@ -89,6 +91,76 @@ def test_context_sentences_are_discounted(tmp_path):
     trainer.train()
     expected = (0.25 * sum(token_losses[:3]) + sum(token_losses[3:])) / 5
     assert losses(trainer) == pytest.approx([expected], rel=1e-5)
+
+
+def test_words_that_the_context_decides_count_more_in_training_and_the_same_in_validation(tmp_path):
+    a, b, c = range(PAR + 1, PAR + 4)
+    row = {"input_ids": [a, SEP, b, EOS], "labels": [a, b, PAR, a, c, EOS], "length": 6}
+    windows = Dataset.from_list([row])
+    contrast = {
+        "contrast_words": [["a", "b"]],
+        "contrast_weight": 3.0,
+        "contrast_margin": 5.0,
+        "contrast_margin_weight": 0.5,
+    }
+    arguments = {"max_steps": 1, "learning_rate": 0.0, "context_discount": 0.25}
+    plain = tiny_trainer(tmp_path, windows, windows, **arguments)
+    trainer = tiny_trainer(tmp_path, windows, windows, **contrast, **arguments)
+    with torch.no_grad():
+        logits = trainer.model(
+            input_ids=torch.tensor([row["input_ids"]]), decoder_input_ids=torch.tensor([[BOS, a, b, PAR, a, c]])
+        ).logits[0]
+    for one in (plain, trainer):
+        one.train()
+    scores = logits[3].tolist()
+    # The word a of the second sentence: a further two of its cross-entropies, and what it lacks to the margin.
+    further = -2 * math.log(logits[3].softmax(-1)[a]) + 0.5 * max(0.0, 5.0 - (scores[a] - scores[b]))
+    assert losses(trainer) == pytest.approx([losses(plain)[0] + further / 6], rel=1e-5)
+    names = ("eval_loss", "eval_current_loss")
+    found, expected = trainer.evaluate(), plain.evaluate()
+    assert [found[name] for name in names] == [expected[name] for name in names]
+
+
+def test_source_words_are_dropped_in_training_only(tmp_path):
+    windows = tiny_windows(6)
+    plain = tiny_trainer(tmp_path, windows, windows, max_steps=1)
+    trainer = tiny_trainer(tmp_path, windows, windows, max_steps=1, learning_rate=0.0, source_word_dropout=0.9999)
+    given: list[torch.Tensor] = []
+    trainer.model.register_forward_pre_hook(
+        lambda model, args, inputs: given.append(inputs["input_ids"]), with_kwargs=True
+    )
+    expected = plain.evaluate()["eval_loss"]
+    assert trainer.evaluate()["eval_loss"] == expected
+    assert not any((ids == UNK).any() for ids in given)
+    given.clear()
+    trainer.train()
+    assert len(given) == 1
+    assert (given[0] == UNK).any()
+    for ids in given[0].tolist():
+        dropped = [index for index, token in enumerate(ids) if token == UNK]
+        last = max((index + 1 for index, token in enumerate(ids) if token in (SEP, PAR)), default=0)
+        assert dropped == list(range(last, ids.index(EOS)))
+    trainer.model.eval()
+    given.clear()
+    trainer.compute_loss(trainer.model, trainer.data_collator([windows[0]]))
+    assert not (given[0] == UNK).any()
+
+
+def test_the_context_options_need_context_and_a_softmax(tmp_path, monkeypatch):
+    arguments = DocumentSeq2SeqTrainingArguments(
+        output_dir=str(tmp_path), use_cpu=True, report_to="none", contrast_words=[["a", "b"]]
+    )
+
+    def trainer_of(**changes) -> DocumentSeq2SeqTrainer:
+        model = tiny_model(**changes)
+        return DocumentSeq2SeqTrainer(model, arguments, DocumentCollator(PAD, BOS), processing_class=word_tokenizer())
+
+    with pytest.raises(ValueError, match=r"contrast_words=\[\['a', 'b'\]\] with window_sentences=1: a sentence by its"):
+        trainer_of(window_sentences=1)
+    trainer_of(window_sentences=0)
+    monkeypatch.setattr(type(tiny_model().config), "word_vector_size", 16, raising=False)
+    with pytest.raises(ValueError, match=r"contrast_words=\[\['a', 'b'\]\] need a softmax"):
+        trainer_of()
 
 
 def test_validation_losses_are_means_over_tokens_whatever_the_batches(tmp_path):
@@ -211,6 +283,15 @@ def test_bf16_trains_on_the_cpu(tmp_path):
         ({"context_discount": 2.0}, "context_discount must be from 0 to 1, got 2.0"),
         ({"max_tokens_per_batch": 0}, "max_tokens_per_batch must be at least 1, got 0"),
         ({"save_on_each_node": True}, "save_on_each_node=True leaves checkpoints without a model"),
+        ({"source_word_dropout": 1.0}, "source_word_dropout must be from 0 to below 1, got 1.0"),
+        ({"source_word_dropout": math.nan}, "source_word_dropout must be from 0 to below 1, got nan"),
+        ({"contrast_weight": 2.0}, "contrast_weight=2.0 needs contrast_words"),
+        ({"contrast_margin": 2.0, "contrast_words": []}, "contrast_margin=2.0 needs contrast_words"),
+        ({"contrast_words": [["a", "b"]], "contrast_weight": -1.0}, "contrast_weight must be at least 0 .* got -1.0"),
+        ({"contrast_words": [["a", "b"]], "contrast_margin": math.inf}, "contrast_margin must be .* finite, got inf"),
+        ({"contrast_words": [["a", "b"], ["c"]]}, r"contrast_words must be pairs of two different words, got \['c'\]"),
+        ({"contrast_words": [["a", "a"]]}, r"contrast_words must be pairs of two different words, got \['a', 'a'\]"),
+        ({"contrast_words": [["a", " b"]]}, r"contrast_words must be pairs .* got \['a', ' b'\]"),
     ],
 )
 def test_bad_arguments_are_named(tmp_path, arguments, message):

@@ -1,0 +1,45 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The tokens of words between which the context decides, such as "il" and "elle"."""
+
+from collections.abc import Sequence
+
+from transformers import PreTrainedTokenizerBase
+
+from ..data.tokenization import encode_sentences
+
+
+def contrast_token_pairs(
+    tokenizer: PreTrainedTokenizerBase, word_pairs: Sequence[Sequence[str]]
+) -> list[tuple[int, int]]:
+    """(token, counterpart) of each pair of words, in both orders: of the words as given, and with a capital letter.
+
+    The tokens are those at the beginning of a word. A pair has the forms in which both of its words are single tokens.
+
+    Args:
+        tokenizer: the target tokenizer.
+        word_pairs: pairs of words.
+
+    Raises:
+        ValueError: names a word that is a single token in neither form, or a pair whose words are so in no form.
+    """
+    pairs: dict[tuple[int, int], None] = {}
+    for words in word_pairs:
+        first, second = (_single_tokens(tokenizer, word) for word in words)
+        forms = {form: (first[form], second[form]) for form in first.keys() & second.keys()}
+        different = [tokens for _, tokens in sorted(forms.items()) if tokens[0] != tokens[1]]
+        if not different:
+            raise ValueError(f"contrast_words: no form of {words[0]!r} and {words[1]!r} has both as single tokens")
+        pairs |= dict.fromkeys(pair for tokens in different for pair in (tokens, tokens[::-1]))
+    return list(pairs)
+
+
+def _single_tokens(tokenizer: PreTrainedTokenizerBase, word: str) -> dict[str, int]:
+    """The token of each form of a word, "given" and "capitalized", that is a single known token."""
+    forms = {"given": word, "capitalized": word[0].upper() + word[1:]}
+    encoded = dict(zip(forms, encode_sentences(tokenizer, list(forms.values())), strict=True))
+    tokens = {form: ids[0] for form, ids in encoded.items() if len(ids) == 1 and ids[0] != tokenizer.unk_token_id}
+    if not tokens:
+        pieces = " ".join(map(str, tokenizer.convert_ids_to_tokens(encoded["given"])))
+        raise ValueError(f"contrast_words: {word!r} is not a single token of the target vocabulary, but {pieces}")
+    return tokens
