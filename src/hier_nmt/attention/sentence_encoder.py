@@ -11,6 +11,7 @@ from torch.nn import functional
 
 from ..configuration.configuration_hier_nmt import HierNMTConfig
 from ..ops.document_structure import Sentences, graph_sentences
+from ..ops.numerics import full_precision
 
 
 def source2token(
@@ -59,6 +60,9 @@ def source2token(
     weights = weights_in_sentence(functional.linear(states, key_of_query) * head_dim**-0.5, places, num_places)
     order = places.argsort(stable=True)
     counts = places.new_zeros(num_places).scatter_add(0, places, torch.ones_like(places))
+    if states.is_cuda:
+        # In half precision, CUDA has no gradient of the weights of `embedding_bag`.
+        states = full_precision(states)
     weights = weights.to(states.dtype)[order]
     # Weighted states of all tokens are never held.
     pooled_heads = [
@@ -67,7 +71,8 @@ def source2token(
         )
         for head in range(num_heads)
     ]
-    pooled = torch.stack(pooled_heads, dim=1).unflatten(0, (batch_size, num_sentences + 1))[:, 1:]  # [B, N, H, D]
+    pooled = torch.stack(pooled_heads, dim=1).to(hidden_states.dtype)
+    pooled = pooled.unflatten(0, (batch_size, num_sentences + 1))[:, 1:]  # [B, N, H, D]
     values = torch.einsum("bnhd,hed->bnhe", pooled, value_weight.unflatten(0, (num_heads, head_dim)))
     return functional.linear(values.flatten(2), output_weight)
 

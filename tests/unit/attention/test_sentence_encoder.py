@@ -23,6 +23,8 @@ DOCUMENTS = {
 }
 D_MODEL = 8
 
+needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+
 
 def inputs_of(ids: list[list[int]], num_heads: int = 2, dtype: torch.dtype = torch.float64) -> list[torch.Tensor]:
     """Random states [B, S, D], query [H, E] and three weights [D, D]."""
@@ -80,12 +82,13 @@ def test_padding_and_its_content_change_nothing():
         assert (gradients(encodings, [padded])[0][:, 5:] == 0).all()
 
 
+@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=needs_gpu)])
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
-def test_half_types_are_finite_and_near_even_for_large_logits(dtype):
-    ids = torch.tensor(DOCUMENTS["padded batch"])
-    exact_inputs = inputs_of(ids.tolist())
+def test_half_types_are_finite_and_near_even_for_large_logits(dtype, device):
+    ids = torch.tensor(DOCUMENTS["padded batch"], device=device)
+    exact_inputs = [tensor.to(device) for tensor in inputs_of(ids.tolist())]
     exact = source2token(exact_inputs[0], ids, 4, *exact_inputs[1:])
-    inputs = inputs_of(ids.tolist(), dtype=dtype)
+    inputs = [tensor.detach().to(device).requires_grad_() for tensor in inputs_of(ids.tolist(), dtype=dtype)]
     encodings = source2token(inputs[0], ids, 4, *inputs[1:])
     assert encodings.dtype == dtype
     torch.testing.assert_close(encodings.double(), exact, rtol=0.05, atol=0.3)
