@@ -97,6 +97,20 @@ def test_evaluate_may_read_fewer_documents(repository, checkpoint, corpus, monke
     assert "TER" not in table
 
 
+def test_evaluate_takes_another_engine_and_the_signature_names_it(
+    repository, checkpoint, corpus, tmp_path, monkeypatch, capsys
+) -> None:
+    pytest.importorskip("ctranslate2")
+    monkeypatch.setenv("HIER_NMT_CACHE", str(tmp_path / "cache"))
+    options = ["--strategy", "sentence", "--beams", 1, "--no-ter"]
+    assert run_command("evaluate", checkpoint, corpus, *options) == 0
+    table = capsys.readouterr().out
+    assert run_command("evaluate", checkpoint, corpus, *options, "--engine", "ctranslate2") == 0
+    assert capsys.readouterr().out == table.replace("|length_penalty:1", "|length_penalty:1|engine:ctranslate2")
+    assert run_command("evaluate", checkpoint, corpus, "--bf16", "--engine", "ctranslate2") == 1
+    assert "--bf16 with --engine ctranslate2" in capsys.readouterr().err
+
+
 def test_evaluate_names_what_is_wrong(repository, checkpoint, tmp_path, monkeypatch, capsys) -> None:
     (tmp_path / "bad.jsonl").write_text(json.dumps({"id": "x", "paragraphs": [{"en": ["A."], "fr": []}]}) + "\n")
     assert run_command("evaluate", checkpoint, str(tmp_path / "bad.jsonl")) == 1

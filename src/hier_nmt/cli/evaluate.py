@@ -18,6 +18,7 @@ from typing import Any
 import torch
 from transformers import AutoModelForSeq2SeqLM
 
+from ..configuration.configuration_choices import ENGINES
 from ..data.corpora import FORMATS, read_documents
 from ..data.documents import ParallelDocument
 from ..data.text_files import write_text
@@ -26,6 +27,7 @@ from ..evaluation.metrics import ScoreReport, score_documents, score_json, score
 from ..evaluation.teacher_forcing import force_documents, forced_report
 from ..jobs.translate_corpus import translate_documents
 from ..jobs.translate_files import check_device
+from ..publishing.model_engines import with_engine
 from ..translation.document_translator import STRATEGIES
 from ..translation.translation_report import DecodingStatistics
 from .resources import settings_of
@@ -60,6 +62,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--plain-typography",
         action="store_true",
         help="score with straight quotation marks and apostrophes on both sides",
+    )
+    parser.add_argument(
+        "--engine", choices=ENGINES, default="torch", help="what runs the model, see docs/translating.md (default: torch)"
     )
     parser.add_argument("--bf16", action="store_true", help="compute in bfloat16 instead of float32")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
@@ -98,6 +103,8 @@ def evaluate(
     facts = {"seconds": round(time.perf_counter() - start, 1), "counts": asdict(statistics)}
     scoring = scoring_options(options, model.config)
     scoring["decoding"] = [f"beams:{options.beams}", f"length_penalty:{options.length_penalty:g}"]
+    if options.engine != "torch":
+        scoring["decoding"].append(f"engine:{options.engine}")
     return score_documents(translations, references_of(documents), label=strategy or "default", **scoring), facts
 
 
@@ -135,13 +142,16 @@ def run(options: argparse.Namespace) -> None:
     """Translates the corpus, then prints and writes the scores."""
     logging.basicConfig(level=logging.WARNING, format="%(message)s")
     check_device(options.device)
+    if options.bf16 and options.engine != "torch":
+        raise ValueError(f"--bf16 with --engine {options.engine}: the engines run models in float32 or int8")
     dtype = torch.bfloat16 if options.bf16 else torch.float32
     # On a CPU PyTorch's fused attention is slower for the single query of a decoding step.
     attention = "eager" if options.device == "cpu" else None
     model: Any = AutoModelForSeq2SeqLM.from_pretrained(options.model, dtype=dtype, attn_implementation=attention)
     model.to(options.device)
     documents = read_corpus(options, model.config)
-    results = [evaluate(options, model, documents, strategy) for strategy in options.strategy or [None]]
+    translator = with_engine(model, options.engine)
+    results = [evaluate(options, translator, documents, strategy) for strategy in options.strategy or [None]]
     if options.teacher_forced:
         results.append(evaluate_forced(options, model, documents))
     reports = [report for report, _ in results]
