@@ -31,6 +31,7 @@ from .xml_files import (
 )
 
 SYSTEM = "hier_nmt"
+_TEXTS = ("src", "ref", "hyp")
 
 
 class WmtXmlFile(CorpusFile):
@@ -64,6 +65,7 @@ class WmtXmlFile(CorpusFile):
             code = source.get("lang")
             if code is not None and not same_language(code, source_language):
                 raise CorpusError(path, line_of(source), "other language", f"lang={code!r}, not {source_language!r}")
+        _check_texts_are_not_nested(Path(path), root)
         file = cls(Path(path), tree, target_language, reference)
         file.original = content
         return file
@@ -113,6 +115,16 @@ def references(path: str | Path) -> list[str]:
     """The names of a file's translators, in order."""
     found = descendants(parse_xml(path).getroot(), "ref")
     return list(dict.fromkeys(_name(reference) for reference in found))
+
+
+def _check_texts_are_not_nested(path: Path, root: Element) -> None:
+    """Raises CorpusError for a document or text inside a text, as a lost end tag makes it: its segments would count as
+    those of both."""
+    for name in ("doc", *_TEXTS):
+        for element in descendants(root, name):
+            around = next((one for one in element.iterancestors() if local_name(one) in _TEXTS), None)
+            if around is not None:
+                raise CorpusError(path, line_of(element), "nested texts", f"<{name}> inside <{local_name(around)}>")
 
 
 def _reference(path: Path | None, document: Element, target_language: str, wanted: str | None) -> dict[str, str]:

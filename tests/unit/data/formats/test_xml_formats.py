@@ -219,6 +219,15 @@ def test_wmt_xml_has_several_references(file) -> None:
         list(read_documents([path], "wmt-xml", "en", "fr", columns={"translator": "C"}))
 
 
+def test_wmt_xml_with_a_document_inside_a_text_is_refused(tmp_path) -> None:
+    # The end tags of a text and its document are lost: the second document's segments would be the first one's, too.
+    path = tmp_path / "nested.xml"
+    document = '<doc id="{}"><src lang="en"><p><seg id="1">A.</seg></p>'
+    path.write_text(f"<dataset>{document.format('a')}\n{document.format('b')}</src></doc></src></doc></dataset>")
+    with pytest.raises(CorpusError, match=r"nested.xml:2: nested texts: <doc> inside <src>"):
+        WmtXmlFile.read(path, "en", "fr")
+
+
 def test_wmt_xml_gets_one_hypothesis_however_often_it_is_translated(file) -> None:
     path = file(WMT)
     for text in ("X.", "Y."):
