@@ -64,7 +64,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="score with straight quotation marks and apostrophes on both sides",
     )
     parser.add_argument(
-        "--engine", choices=ENGINES, default="torch", help="what runs the model, see docs/translating.md (default: torch)"
+        "--engine",
+        choices=ENGINES,
+        default="torch",
+        help="what runs the model, see docs/translating.md (default: torch)",
     )
     parser.add_argument("--bf16", action="store_true", help="compute in bfloat16 instead of float32")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
