@@ -84,13 +84,39 @@ def test_the_first_steps_of_the_general_recipe_lower_the_loss_of_every_corpus(se
 
 
 @pytest.mark.parametrize("attention", ["document", "conditional", "hierarchical"])
-def test_the_first_steps_of_the_context_recipe_open_the_gates_and_lower_the_loss(sentence_run, attention: str) -> None:
+def test_the_first_steps_of_the_gated_recipe_open_the_gates_and_lower_the_loss(sentence_run, attention: str) -> None:
     folder, before = sentence_run
     start, output = folder / f"start-{attention}", folder / f"run-{attention}"
     assert main(["adapt", str(folder / "run"), str(start), "--attention", attention]) == 0
-    evaluations = train(RECIPES / "general-context.yaml", folder, output, f"--training.init_from={start}")
+    evaluations = train(RECIPES / "general-gated.yaml", folder, output, f"--training.init_from={start}")
     assert evaluations[-1]["eval_loss"] < before[-1]["eval_loss"]
     model = AutoModelForSeq2SeqLM.from_pretrained(output)
     gates = [weight for name, weight in model.named_parameters() if name.endswith(".gate")]
     assert gates
     assert all(gate.abs().max() > 0 for gate in gates)
+
+
+@pytest.mark.parametrize("attention", ["document", "conditional", "hierarchical"])
+def test_the_first_steps_of_the_context_recipe_lower_the_loss(sentence_run, attention: str) -> None:
+    folder, before = sentence_run
+    start, output, focus = folder / "start-sentence", folder / f"run-slots-{attention}", folder / "focus.tsv"
+    if not start.exists():
+        assert main(["adapt", str(folder / "run"), str(start), "--attention", "sentence"]) == 0
+    with gzip.open(folder / "corpora" / "europarl-en-fr" / "train_2008_2010.jsonl.gz", "rt") as file:
+        paragraph = json.loads(next(file))["paragraphs"][0]
+    focus.write_text("".join(f"{en}\t{fr}\n" for en, fr in zip(paragraph["en"], paragraph["fr"], strict=True)))
+    evaluations = train(
+        RECIPES / "general-context.yaml",
+        folder,
+        output,
+        f"--training.init_from={start}",
+        f"--data.focus={{path: {focus}, weight: 3}}",
+        # Its tokenizer knows no French.
+        "--training.contrast_words=null",
+        "--training.contrast_weight=1",
+        "--training.contrast_margin=0",
+        f"--model.encoder_self_attention={attention}",
+        f"--model.decoder_self_attention={attention.replace('hierarchical', 'conditional')}",
+        f"--model.cross_attention={attention}",
+    )
+    assert evaluations[-1]["eval_loss"] < before[-1]["eval_loss"]
