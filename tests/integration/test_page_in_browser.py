@@ -91,6 +91,19 @@ def test_a_text_is_translated_and_looked_at_with_the_keyboard_alone(opened) -> N
         assert (focused(page), page.input_value("#source")) == ("source", "a b! c!")
 
 
+def test_what_a_sentence_read_does_not_hide_the_sentence(opened) -> None:
+    with listening(application()) as address:
+        page = opened(address, viewport={"width": 700, "height": 400})
+        page.fill("#source", "a!\n" * 40)
+        page.click("#translate")
+        page.focus("#rows [role=button]")
+        for _ in range(20):
+            page.keyboard.press("ArrowDown")
+        sentence, panel = (page.query_selector(name).bounding_box() for name in ("#rows .chosen", "#readout"))
+        assert sentence["y"] >= 0
+        assert sentence["y"] + sentence["height"] <= panel["y"]
+
+
 def test_paragraphs_stand_beside_their_translations_and_texts_are_no_markup(opened) -> None:
     with listening(application()) as address:
         page = opened(address)

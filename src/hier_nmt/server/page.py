@@ -102,7 +102,10 @@ class Page:
             return None
         if not self._service.accepts_glossary:
             raise RequestError(400, "glossary: this version translates without glossaries")
-        return tuple(parse_entries(text, "csv").items())
+        try:
+            return tuple(parse_entries(text, "csv").items())
+        except RequestError as error:
+            raise RequestError(error.status, error.message.replace("entries", "glossary", 1)) from None
 
 
 def content_security_policy(page: str, framing_sites: Sequence[str] = ()) -> str:

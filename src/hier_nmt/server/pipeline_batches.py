@@ -6,8 +6,6 @@ import inspect
 from collections.abc import Sequence
 from typing import Any
 
-from transformers import PreTrainedModel
-
 from ..jobs.attention_of_documents import TranslatedPart, sentences_read_in_part
 from ..jobs.translate_corpus import Paragraphs
 from ..jobs.translate_files import part_limit
@@ -41,8 +39,9 @@ class PipelineBatches:
         self.accepts_glossary = any("glossary" in inspect.signature(taker).parameters for taker in takers)
         is_alone = options.get("strategy") == "sentence"
         self.window_sentences: int = 1 if is_alone else getattr(config, "window_sentences", 1)
-        # Other engines give no attention weights.
-        self.shows_reading = self.window_sentences != 1 and isinstance(pipe.model, PreTrainedModel)
+        # Models run by other engines have no weights, and tell nothing of their attention.
+        has_weights = next(pipe.model.parameters(), None) is not None
+        self.shows_reading = self.window_sentences != 1 and has_weights
 
     def __call__(self, parts: Sequence[SourceDocument], glossary: Glossary) -> list[Paragraphs]:
         """The paragraphs of translated sentences of each part."""

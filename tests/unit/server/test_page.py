@@ -24,6 +24,7 @@ from hier_nmt.server.limits import Limits
 from hier_nmt.server.page import content_security_policy
 from hier_nmt.server.pipeline_batches import PipelineBatches
 from hier_nmt.server.service import Pair, Service
+from hier_nmt.translation.pipeline_document_translation import DocumentTranslationPipeline
 
 
 @pytest.fixture
@@ -123,7 +124,7 @@ def test_the_terms_of_the_glossary_reach_the_model() -> None:
         json_of(client.post("/page/translate", json={"text": "a!", "glossary": " \n"}))
         found = json_of(client.post("/page/translate", json={"text": "a!", "glossary": "report"}), 400)
     assert glossaries == [(("report", "rapport"), ("one, two", "un, deux")), None]
-    assert found["message"] == "entries: row 1 is not a term and its translation"
+    assert found["message"] == "glossary: row 1 is not a term and its translation"
 
 
 @pytest.mark.parametrize("path", ["/page/translate", "/page/read"])
@@ -145,6 +146,13 @@ def test_access_and_limits_are_those_of_the_other_interfaces(path: str) -> None:
 def test_a_server_that_cannot_say_what_was_read_says_so(client) -> None:
     found = json_of(client.post("/page/read", json={"text": "a!", "translations": ["A !"]}), 400)
     assert found["message"] == "this server cannot say which sentences were read"
+
+
+def test_a_model_without_weights_of_its_own_shows_nothing_of_its_attention() -> None:
+    """Such are those that another engine runs."""
+    model = WordTranslator(window_sentences=2, source_language="en", target_language="fr")
+    batches = PipelineBatches(DocumentTranslationPipeline(model, model.tokenizer))
+    assert (batches.window_sentences, batches.shows_reading) == (2, False)
 
 
 def reading_client(folder: Path, window_sentences: int, part_sentences: int | None = 2, **limits: int) -> TestClient:
