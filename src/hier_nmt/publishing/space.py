@@ -35,10 +35,10 @@ The model's own card is [{model_folder}/{card}]({model_folder}/{card}).
 # Spaces run containers with user ID 1000, behind a proxy that says who asks, in a frame of huggingface.co.
 _DOCKERFILE = """FROM python:3.11-slim
 
-RUN useradd -m -u 1000 user
+RUN useradd -m -d /srv/user -u 1000 user
 USER user
-ENV HOME=/home/user \\
-    PATH=/home/user/.local/bin:$PATH \\
+ENV HOME=/srv/user \\
+    PATH=/srv/user/.local/bin:$PATH \\
     FORWARDED_ALLOW_IPS=*
 WORKDIR $HOME/app
 

@@ -40,7 +40,7 @@ def test_a_space_is_a_card_a_dockerfile_and_the_model(checkpoint, tmp_path) -> N
 
 def test_the_container_runs_the_server_as_another_user_than_root() -> None:
     lines = dockerfile().splitlines()
-    assert lines.index("RUN useradd -m -u 1000 user") < lines.index("USER user") < len(lines)
+    assert lines.index("RUN useradd -m -d /srv/user -u 1000 user") < lines.index("USER user") < len(lines)
     assert [line for line in lines if line.startswith("USER")] == ["USER user"]
     install = next(index for index, line in enumerate(lines) if "pip install" in line)
     assert lines.index("USER user") < install < lines.index("COPY --chown=user model model")
