@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A Hub for tests, on the loopback interface and in memory: the part of its HTTP API that uploads and loads models.
 
-It knows model repositories with branches and commits, LFS objects, users with tokens and private repositories, and can
-stop in the middle of an upload. Clients are the real ones, started with `Hub.environment`. What it does not know, it
-answers with 404 and notes in `Hub.unknown_requests`. There are whole servers for this API, but they want a database and
-an object store, or the real Hub behind them.
+It knows repositories of models and Spaces with branches and commits, LFS objects, users with tokens and private
+repositories, and can stop in the middle of an upload. Clients are the real ones, started with `Hub.environment`. What
+it does not know, it answers with 404 and notes in `Hub.unknown_requests`. There are whole servers for this API, but
+they want a database and an object store, or the real Hub behind them.
 """
 
 import base64
@@ -66,10 +66,11 @@ class Commit:
 
 @dataclass
 class Repository:
-    """Branches of commits, the latest last."""
+    """Branches of commits, the latest last; of a Space, what runs it."""
 
     private: bool
     branches: dict[str, list[Commit]]
+    sdk: str | None = None
 
     def commit(self, revision: str) -> Commit:
         """The commit of a branch's end or of an id; Answer if there is none."""
@@ -87,7 +88,7 @@ class Hub:
     """What the server holds, and what tests ask it.
 
     Attributes:
-        repositories: by "user/name".
+        repositories: by "user/name", those of Spaces by "spaces/user/name".
         lfs_objects: contents by their SHA-256.
         requests: (method, path) of all requests.
         unknown_requests: those that it did not know.
@@ -212,7 +213,7 @@ class HubRequestHandler(BaseHTTPRequestHandler):
     def readable(self, repo_id: str) -> Repository:
         """The repository, if the user may see it; Answer otherwise, the same whether it is private or not there."""
         user, repository = self.user(), self.server.hub.repositories.get(repo_id)
-        if repository is not None and not (repository.private and repo_id.split("/")[0] != user):
+        if repository is not None and not (repository.private and owner_of(repo_id) != user):
             return repository
         message = "Repository not found" if user else "Invalid username or password."
         raise Answer(404 if user else 401, {"error": message}, X_Error_Code="RepoNotFound", X_Error_Message=message)
@@ -220,7 +221,7 @@ class HubRequestHandler(BaseHTTPRequestHandler):
     def writable(self, repo_id: str) -> Repository:
         """The repository, if it is the user's own; Answer otherwise."""
         repository = self.readable(repo_id)
-        self.check_owner(repo_id.split("/")[0])
+        self.check_owner(owner_of(repo_id))
         return repository
 
     def check_owner(self, owner: str) -> None:
@@ -240,6 +241,11 @@ class HubRequestHandler(BaseHTTPRequestHandler):
             self.wfile.write(answer.body)
 
 
+def owner_of(repo_id: str) -> str:
+    """The user whose repository it is."""
+    return repo_id.split("/")[-2]
+
+
 def who_am_i(request: HubRequestHandler, hub: Hub) -> None:
     user = request.user()
     if user is None:
@@ -256,14 +262,18 @@ def create_repository(request: HubRequestHandler, hub: Hub) -> None:
     given = request.json()
     owner = given.get("organization") or request.user()
     request.check_owner(str(owner))
-    repo_id = f"{owner}/{given['name']}"
+    repo_id, sdk = f"{owner}/{given['name']}", given.get("sdk")
+    if given.get("type") == "space":
+        repo_id = f"spaces/{repo_id}"
+        if sdk not in ("docker", "gradio", "static"):
+            raise Answer(400, {"error": f"a Space needs an sdk, got {sdk}"})
     with hub.lock:
         is_new = repo_id not in hub.repositories
         if is_new:
             private = given.get("visibility") == "private" or bool(given.get("private"))
-            hub.repositories[repo_id] = Repository(private, {"main": [Commit("0" * 40, "initial commit", {})]})
-    url = {"url": f"{hub.endpoint}/{repo_id}", "name": repo_id}
-    raise Answer(200, url) if is_new else Answer(409, {**url, "error": "You already created this model repo"})
+            hub.repositories[repo_id] = Repository(private, {"main": [Commit("0" * 40, "initial commit", {})]}, sdk)
+    url = {"url": f"{hub.endpoint}/{repo_id}", "name": f"{owner}/{given['name']}"}
+    raise Answer(200, url) if is_new else Answer(409, {**url, "error": "You already created this repo"})
 
 
 def create_branch(request: HubRequestHandler, hub: Hub, repo_id: str, branch: str) -> None:
@@ -279,7 +289,8 @@ def model_info(request: HubRequestHandler, hub: Hub, repo_id: str, revision: str
     commit = repository.commit(revision or "main")
     card = card_metadata(commit.files["README.md"].content.decode()) if "README.md" in commit.files else {}
     names = ("pipeline_tag", "library_name", "tags")
-    info = {"id": repo_id, "modelId": repo_id, "sha": commit.commit_id, "private": repository.private}
+    name = repo_id.removeprefix("spaces/")
+    info = {"id": name, "modelId": name, "sha": commit.commit_id, "private": repository.private}
     siblings = [{"rfilename": path} for path in sorted(commit.files)]
     raise Answer(
         200, {**info, "siblings": siblings, "cardData": card, **{name: card[name] for name in names if name in card}}
@@ -419,20 +430,22 @@ def card_metadata(card: str) -> dict[str, Any]:
     return (yaml.safe_load(match[1]) or {}) if match else {}
 
 
-_MODEL = r"/api/models/([^/]+/[^/]+)"
+# Spaces are repositories whose names begin with "spaces/".
+_REPOSITORY = r"/api/(?:models/|(?=spaces/))((?:spaces/)?[^/]+/[^/]+)"
+_NAME = r"((?:spaces/)?[^/]+/[^/]+)"
 ROUTES: list[tuple[str, Callable[..., None]]] = [
     (r"GET /api/whoami-v2", who_am_i),
     (r"POST /api/validate-yaml", validate_card),
     (r"POST /api/repos/create", create_repository),
-    (rf"POST {_MODEL}/branch/(.+)", create_branch),
-    (rf"POST {_MODEL}/preupload/(.+)", preupload),
-    (rf"POST {_MODEL}/commit/(.+)", make_commit),
-    (rf"POST {_MODEL}/paths-info/(.+)", paths_info),
-    (rf"GET {_MODEL}/tree/([^/]+)(?:/(.+))?", tree),
-    (rf"GET {_MODEL}(?:/revision/(.+))?", model_info),
-    (r"POST /([^/]+/[^/]+)\.git/info/lfs/objects/batch", lfs_batch),
-    (r"POST /([^/]+/[^/]+)\.git/info/lfs/verify", lfs_verify),
+    (rf"POST {_REPOSITORY}/branch/(.+)", create_branch),
+    (rf"POST {_REPOSITORY}/preupload/(.+)", preupload),
+    (rf"POST {_REPOSITORY}/commit/(.+)", make_commit),
+    (rf"POST {_REPOSITORY}/paths-info/(.+)", paths_info),
+    (rf"GET {_REPOSITORY}/tree/([^/]+)(?:/(.+))?", tree),
+    (rf"GET {_REPOSITORY}(?:/revision/(.+))?", model_info),
+    (rf"POST /{_NAME}\.git/info/lfs/objects/batch", lfs_batch),
+    (rf"POST /{_NAME}\.git/info/lfs/verify", lfs_verify),
     (r"PUT /lfs/([0-9a-f]{64})", lfs_upload),
     (r"GET /lfs/([0-9a-f]{64})", lfs_download),
-    (r"GET /([^/]+/[^/]+)/resolve/([^/]+)/(.+)", resolve),
+    (rf"GET /{_NAME}/resolve/([^/]+)/(.+)", resolve),
 ]

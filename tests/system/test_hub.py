@@ -201,3 +201,23 @@ for revision in sys.argv[2:]:
     process = environment(tmp_path / "bare-home", with_package=False, **place.hub.environment())
     result = run([place.bare_python, "-c", program, repository, *revisions], process, tmp_path)
     assert result.stdout.split() == ["early", "late"], result.stderr
+
+
+def test_a_space_is_pushed_and_pushed_again_without_what_is_old(push, place, tmp_path) -> None:
+    folder, space = str(write_checkpoint(tmp_path / "model", first_of("rnn_nmt"))), f"{USER}/my-space"
+    wheel = tmp_path / "hier_nmt-0.1.0-py3-none-any.whl"
+    wheel.write_bytes(b"a wheel")
+    pushed = push(folder, "--space", space, "--wheel", str(wheel), "--private")
+    assert pushed.returncode == 0, pushed.stderr
+    repository = place.hub.repositories[f"spaces/{space}"]
+    assert (repository.private, repository.sdk) == (True, "docker")
+    files = place.hub.files(f"spaces/{space}")
+    assert {"README.md", "Dockerfile", wheel.name, "model/config.json", "model/model.safetensors"} <= files.keys()
+    repository.commit("main").files["notes.txt"] = Blob(b"mine", False)
+    again = push(folder, "--space", space)
+    assert again.returncode == 0, again.stderr
+    files = place.hub.files(f"spaces/{space}")
+    assert wheel.name not in files
+    assert {"notes.txt", "model/model.safetensors"} <= files.keys()
+    assert place.hub.titles(f"spaces/{space}") == ["Upload model", "Upload model"]
+    assert place.hub.unknown_requests == []

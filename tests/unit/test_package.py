@@ -95,6 +95,8 @@ def test_wheel_holds_what_the_commands_bring_along(repository: Path, wheel_names
     assert recipes
     for name in (*map(Path.as_posix, recipes), "card_template.md", "sample_document.en.txt", "demo.en.txt"):
         assert f"hier_nmt/resources/{name}" in wheel_names
+    for page in ("inspection/attention_page.html", "server/page.html"):
+        assert f"hier_nmt/{page}" in wheel_names
 
 
 def test_wheel_installs_nothing_beside_the_package(

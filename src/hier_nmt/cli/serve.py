@@ -39,6 +39,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--allow-origin", action="append", default=[], metavar="URL", help="web pages that may use it; *: all"
     )
     parser.add_argument(
+        "--allow-frame", action="append", default=[], metavar="URL", help="web pages that may show its page in a frame"
+    )
+    parser.add_argument(
         "--allow-host", action="append", default=[], metavar="NAME", help="further names of this server; *: any"
     )
     _add_decoding(parser)
@@ -124,10 +127,16 @@ def make_server(options: argparse.Namespace) -> Any:
         limits=limits,
         access=access,
         batch_sentences=options.batch_size,
+        window_sentences=batches.window_sentences,
+        read=batches.sentences_read if batches.shows_reading else None,
     )
     hosts = (*LOOPBACK_HOSTS, *options.allow_host) if options.host in _LOOPBACK else options.allow_host or ["*"]
     app = make_application(
-        service, glossaries=glossaries, allowed_origins=options.allow_origin, allowed_hosts=list(hosts)
+        service,
+        glossaries=glossaries,
+        allowed_origins=options.allow_origin,
+        allowed_hosts=list(hosts),
+        framing_sites=options.allow_frame,
     )
     # Its access log would have whole addresses, in which there may be text; the application has its own.
     config = uvicorn.Config(

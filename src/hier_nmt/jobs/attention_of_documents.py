@@ -3,6 +3,7 @@
 """The attention of a model while it translates a text, or a document of a file."""
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,7 +15,9 @@ from ..data.formats.registry import format_of, read_document_file
 from ..data.text_files import read_text
 from ..inspection.attention_collection import record_attention
 from ..inspection.attention_records import AttentionRecord
+from ..inspection.sentences_read import SentenceRead, sentences_read
 from ..text.segmentation import segment_text, sentences_by_paragraph
+from ..translation.translation_state import SourceDocument
 from ..translation.translation_vocabulary import TranslationVocabulary
 from .translate_corpus import translate_documents
 
@@ -123,3 +126,43 @@ def record_document(
         window_sentences=window_sentences,
         tree_sentences=tree_sentences,
     )
+
+
+@dataclass(frozen=True)
+class TranslatedPart(SourceDocument):
+    """A part of a document with the translation of each of its sentences."""
+
+    translations: Sequence[str] = ()
+
+
+def sentences_read_in_part(pipe: Any, part: TranslatedPart) -> list[list[SentenceRead]]:
+    """For each sentence of a part, the sentences that it read, itself included.
+
+    Indices count from the first sentence of the part; those of its context are negative: -1 is the last one.
+
+    Args:
+        pipe: a pipeline from `load_pipeline`.
+        part: the part; its context has translations.
+
+    Raises:
+        ValueError: as `record_attention`.
+    """
+    window = getattr(pipe.model.config, "window_sentences", 1)
+    sentences = [sentence for paragraph in part.context for sentence in paragraph]
+    # A window of K sentences reaches K - 1 back.
+    num_context = len(sentences) if window == 0 else min(window - 1, len(sentences))
+    context = _last(part.context, num_context)
+    translations = [*(part.context_translation or ())[len(sentences) - num_context :], *part.translations]
+    record = record_document(pipe, DocumentText([*context, *part.paragraphs], translations))
+    rows = sentences_read(record)[num_context:]
+    return [[one._replace(sentence=one.sentence - num_context) for one in row] for row in rows]
+
+
+def _last(paragraphs: Sequence[Sequence[str]], num_sentences: int) -> list[Sequence[str]]:
+    """The last sentences of paragraphs, in their paragraphs."""
+    kept: list[Sequence[str]] = []
+    for paragraph in reversed(paragraphs):
+        if num_sentences > 0:
+            kept.insert(0, paragraph[-num_sentences:])
+            num_sentences -= len(paragraph)
+    return kept

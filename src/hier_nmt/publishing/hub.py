@@ -5,6 +5,7 @@ them."""
 
 import shutil
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -93,40 +94,49 @@ def push_repository(
     private: bool = False,
     revision: str | None = None,
     message: str = "Upload model",
+    space_patterns: Sequence[str] | None = None,
 ) -> str:
     """Uploads a folder in one commit and returns the address of that commit.
 
-    The same commit deletes code of an earlier upload that is not part of this one, and nothing else.
+    The same commit deletes code of an earlier upload that is not part of this one, and nothing else; of a Space the
+    files that match its patterns.
 
     An interrupted upload changes nothing in the repository; when repeated, completely uploaded files are not uploaded
     again. The token is that of `hf auth login` or `HF_TOKEN`, the Hub that of `HF_ENDPOINT`.
 
     Args:
-        folder: a folder of `write_repository`.
+        folder: a folder of `write_repository`, or of `write_space`.
         repo_id: "user/name"; the repository is created if it does not exist.
         private: whether only its owner may see it.
         revision: branch, created if it does not exist; None: the main branch.
         message: commit message.
+        space_patterns: if the folder is that of a Docker Space, the patterns of files that an earlier upload may have
+            left there; None: it is that of a model.
 
     Raises:
         HubError: the Hub refuses the token or the repository or cannot be reached, or a repository that should be
             private is public.
     """
     api = HfApi(library_name="hier_nmt")
+    kind, sdk = ("model", None) if space_patterns is None else ("space", "docker")
     try:
-        api.create_repo(repo_id, private=private or None, exist_ok=True)
-        if private and not api.model_info(repo_id).private:
+        api.create_repo(repo_id, repo_type=kind, space_sdk=sdk, private=private or None, exist_ok=True)
+        if private and not api.repo_info(repo_id, repo_type=kind).private:
             raise HubError(f"{repo_id} exists and is public: choose another name or make it private on the Hub first")
         if revision is not None:
-            api.create_branch(repo_id, branch=revision, exist_ok=True)
+            api.create_branch(repo_id, repo_type=kind, branch=revision, exist_ok=True)
+        if space_patterns is None:
+            names = {path.name for path in Path(folder).glob("*.py")}
+            stale = _stale_remote_code(api, repo_id, revision, names)
+        else:
+            stale = list(space_patterns)
         commit = api.upload_folder(
             repo_id=repo_id,
+            repo_type=kind,
             folder_path=folder,
             commit_message=message,
             revision=revision,
-            delete_patterns=_stale_remote_code(
-                api, repo_id, revision, {path.name for path in Path(folder).glob("*.py")}
-            ),
+            delete_patterns=stale,
         )
     except HubError:
         raise

@@ -29,6 +29,7 @@ from .files import FileJobs
 from .glossaries import GlossaryStore
 from .libre_translate import LibreTranslate
 from .limits import Guard, error_response
+from .page import Page
 from .service import Service
 
 
@@ -38,6 +39,7 @@ def make_application(
     glossaries: GlossaryStore | None = None,
     allowed_origins: Sequence[str] = (),
     allowed_hosts: Sequence[str] = ("*",),
+    framing_sites: Sequence[str] = (),
 ) -> ASGIApp:
     """The application, which closes the service's scheduler when it ends.
 
@@ -46,6 +48,7 @@ def make_application(
         glossaries: those of the clients; default: in memory.
         allowed_origins: of web pages that may use the server, besides its own and those of extensions; "*": all.
         allowed_hosts: names by which the server may be called, against pages that give their own name to its address.
+        framing_sites: web pages that may show the server's own page in a frame.
     """
     glossaries = glossaries or GlossaryStore()
     # Files are in a folder that the system cleans up if the server cannot.
@@ -62,6 +65,7 @@ def make_application(
             folder.cleanup()
 
     handlers = (
+        Page(service, framing_sites),
         LibreTranslate(service, files),
         DeepLTexts(service, glossaries),
         DeepLDocuments(service, glossaries, files),

@@ -6,9 +6,11 @@ import inspect
 from collections.abc import Sequence
 from typing import Any
 
+from ..jobs.attention_of_documents import TranslatedPart, sentences_read_in_part
 from ..jobs.translate_corpus import Paragraphs
 from ..jobs.translate_files import part_limit
 from ..translation.translation_state import SourceDocument
+from .failures import RequestError
 from .scheduler import Glossary
 
 # Sentences of a part: what cannot be interrupted.
@@ -25,6 +27,8 @@ class PipelineBatches:
     Attributes:
         part_sentences: the most sentences that a part should have; None for a model of whole documents.
         accepts_glossary: whether the pipeline takes a `glossary`, in its call or for preparing a document.
+        window_sentences: the sentences that are read together: 1: each is read alone, 0: as many as fit.
+        shows_reading: whether `sentences_read` can say what was read.
     """
 
     def __init__(self, pipe: Any, **options: Any) -> None:
@@ -33,7 +37,11 @@ class PipelineBatches:
         self.part_sentences = None if part_limit(pipe.model) is None else PART_SENTENCES
         takers = (type(pipe).__call__, type(pipe).preprocess)
         self.accepts_glossary = any("glossary" in inspect.signature(taker).parameters for taker in takers)
-        self._reads_context = options.get("strategy") != "sentence" and getattr(config, "window_sentences", 1) != 1
+        is_alone = options.get("strategy") == "sentence"
+        self.window_sentences: int = 1 if is_alone else getattr(config, "window_sentences", 1)
+        # Models run by other engines have no weights, and tell nothing of their attention.
+        has_weights = next(pipe.model.parameters(), None) is not None
+        self.shows_reading = self.window_sentences != 1 and has_weights
 
     def __call__(self, parts: Sequence[SourceDocument], glossary: Glossary) -> list[Paragraphs]:
         """The paragraphs of translated sentences of each part."""
@@ -42,9 +50,20 @@ class PipelineBatches:
         outputs = self._pipe(documents, return_sentences=True, **options)
         return [_paragraphs(*pair) for pair in zip(parts, outputs, strict=True)]
 
+    def sentences_read(self, parts: Sequence[SourceDocument]) -> list[list[list[Any]]]:
+        """For each sentence of each part, `TranslatedPart`s, the sentences that it read.
+
+        Raises:
+            RequestError: the attention to one of the sentences cannot be recorded.
+        """
+        try:
+            return [sentences_read_in_part(self._pipe, part) for part in parts if isinstance(part, TranslatedPart)]
+        except ValueError as error:
+            raise RequestError(400, f"what was read cannot be shown: {error}") from None
+
     def _document(self, part: SourceDocument) -> dict[str, Any]:
         document: dict[str, Any] = {"paragraphs": part.paragraphs}
-        return {**document, "context": part.context} if self._reads_context and part.context else document
+        return {**document, "context": part.context} if self.window_sentences != 1 and part.context else document
 
 
 def _paragraphs(part: SourceDocument, output: dict[str, Any]) -> Paragraphs:

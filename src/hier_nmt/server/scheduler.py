@@ -6,11 +6,11 @@ text."""
 import logging
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
+from typing import Any
 
-from ..jobs.translate_corpus import Paragraphs
 from ..translation.translation_state import SourceDocument
 from .failures import Closing, QueueFull, raised_at
 
@@ -18,7 +18,9 @@ logger = logging.getLogger(__name__)
 
 # Pairs of a source term and its translation, or None; texts of one batch have the same.
 Glossary = tuple[tuple[str, str], ...] | None
-Translate = Callable[[Sequence[SourceDocument], Glossary], list[Paragraphs]]
+# Results of some parts, in their order; those of translating are `Paragraphs`.
+Run = Callable[[Sequence[SourceDocument]], list[Any]]
+Translate = Callable[[Sequence[SourceDocument], Glossary], list[Any]]
 # A sentence weighs one, and one more for each so many characters.
 _CHARACTERS = 400
 
@@ -26,21 +28,31 @@ _CHARACTERS = 400
 class Work:
     """The parts of one request, and a future of their translations, in the same order.
 
+    Args:
+        parts: of the request.
+        glossary: of their translations.
+        run: what is done with the parts; None: they are translated.
+
     Cancelling the future takes the parts that are still waiting out of the queue.
 
     Attributes:
-        future: of the paragraphs of each part.
+        future: of the paragraphs of each part, or of what `run` gives for it.
         num_parts, num_done: parts in all, and those that are translated.
         has_started: whether a part was in a batch.
     """
 
-    def __init__(self, parts: Iterable[SourceDocument], glossary: Glossary = None) -> None:
-        self.glossary = glossary
+    def __init__(self, parts: Iterable[SourceDocument], glossary: Glossary = None, run: Run | None = None) -> None:
+        self.glossary, self.run = glossary, run
         self._waiting = deque((index, part, _weight(part)) for index, part in enumerate(parts))
         self.num_parts, self.num_done, self.has_started = len(self._waiting), 0, False
         self.weight = sum(weight for _, _, weight in self._waiting)
-        self._translations: list[Paragraphs] = [[] for _ in self._waiting]
-        self.future: Future[list[Paragraphs]] = Future()
+        self._results: list[Any] = [None] * self.num_parts
+        self.future: Future[list[Any]] = Future()
+
+    @property
+    def kind(self) -> Hashable:
+        """What works of one batch have in common."""
+        return self.glossary, self.run
 
     @property
     def has_waiting(self) -> bool:
@@ -58,12 +70,12 @@ class Work:
         self.has_started = self.has_started or bool(taken)
         return taken
 
-    def accept(self, index: int, translation: Paragraphs) -> None:
+    def accept(self, index: int, result: Any) -> None:
         """Keeps the translation of a part; the last one completes the future."""
-        self._translations[index] = translation
+        self._results[index] = result
         self.num_done += 1
         if self.num_done == self.num_parts:
-            self._end(lambda: self.future.set_result(self._translations))
+            self._end(lambda: self.future.set_result(self._results))
 
     def fail(self, error: BaseException) -> None:
         """Ends the future with an error."""
@@ -88,7 +100,8 @@ class Scheduler:
     """A thread that translates, in front of it a queue of works.
 
     Works take turns. In its turn a work puts parts of `turn_sentences` sentences into the batch; as long as there is
-    room, there is another round. The works of a batch have the same glossary; the others are first in the next.
+    room, there is another round. The works of a batch have the same glossary and the same `run`; the others are first
+    in the next.
 
     Args:
         translate: the translations of some parts, called by the thread alone.
@@ -161,8 +174,8 @@ class Scheduler:
 
     def _next_batch(self) -> Batch:
         """Parts of the works whose turn it is, taken out of the queue."""
-        glossary = self._queue[0].glossary
-        candidates = [work for work in self._queue if work.glossary == glossary]
+        kind = self._queue[0].kind
+        candidates = [work for work in self._queue if work.kind == kind]
         parts: dict[Work, list[tuple[int, SourceDocument]]] = {}
         room = self._batch_sentences
         is_progress = True
@@ -186,8 +199,9 @@ class Scheduler:
         wanted = [(work, index, part) for work, parts in batch for index, part in parts if not work.future.done()]
         if not wanted:
             return
+        parts, first = [part for _, _, part in wanted], batch[0][0]
         try:
-            translations = self._translate([part for _, _, part in wanted], batch[0][0].glossary)
+            results = self._translate(parts, first.glossary) if first.run is None else first.run(parts)
         except Exception as error:
             if len(batch) > 1:
                 for one in batch:
@@ -195,7 +209,7 @@ class Scheduler:
                 return
             # The message may quote the text.
             logger.error("a batch failed: %s at %s", type(error).__name__, raised_at(error))
-            batch[0][0].fail(error)
+            first.fail(error)
             return
-        for (work, index, _), translation in zip(wanted, translations, strict=True):
-            work.accept(index, translation)
+        for (work, index, _), result in zip(wanted, results, strict=True):
+            work.accept(index, result)

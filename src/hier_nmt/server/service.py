@@ -5,13 +5,15 @@
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Sequence
-from typing import NamedTuple, TypeVar
+from itertools import chain
+from typing import Any, NamedTuple, TypeVar
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 
 from ..jobs.translate_corpus import Paragraphs
 from ..jobs.translate_pages import LayoutTranslation
+from ..text.document_layout import PlacedSentence
 from ..text.long_sentences import sentence_joiner
 from ..text.segmentation import segment_text, sentences_by_paragraph
 from ..translation.translation_state import SourceDocument
@@ -19,7 +21,8 @@ from .access import Access, Client
 from .bounded_parts import BoundedParts
 from .failures import ClientGone, RequestError
 from .limits import ClientRequests, Limits
-from .scheduler import Glossary, Scheduler, Translate, Work
+from .reading_parts import Reading, ReadingParts
+from .scheduler import Glossary, Run, Scheduler, Translate, Work
 from .texts import TextForm, text_translation
 
 Result = TypeVar("Result")
@@ -64,6 +67,8 @@ class Service:
         limits: of requests.
         access: the keys.
         batch_sentences: sentences of a batch.
+        window_sentences: the sentences that the model reads together: 1: it reads each alone, 0: as many as fit.
+        read: for each sentence of each of some `TranslatedPart`s, the sentences that it read; None: nothing can say.
 
     Attributes:
         num_characters: client -> characters translated for it.
@@ -79,9 +84,12 @@ class Service:
         limits: Limits,
         access: Access,
         batch_sentences: int = 32,
+        window_sentences: int = 1,
+        read: Run | None = None,
     ) -> None:
         self.pair, self.limits, self.access = pair, limits, access
         self.part_sentences, self.accepts_glossary = part_sentences, accepts_glossary
+        self.window_sentences, self.read = window_sentences, read
         self.scheduler = Scheduler(translate, limits.waiting_sentences, batch_sentences)
         self.requests = ClientRequests(limits.client_requests)
         self.num_characters: Counter[str] = Counter()
@@ -101,34 +109,78 @@ class Service:
             RequestError: they are too long, there is no room for them, or it takes too long.
             ClientGone: the client closed the connection; the rest is not translated.
         """
+        translated = await self._translated(request, client, texts, form, context, glossary)
+        return await run_in_threadpool(lambda: [one.text(parts) for one, parts in translated])
+
+    async def translate_sentences(
+        self, request: Request, client: Client, text: str, context: str = "", glossary: Glossary = None
+    ) -> list[PlacedSentence]:
+        """The translation of each sentence of a plain text; errors as those of `translate_texts`."""
+        ((one, parts),) = await self._translated(request, client, [text], TextForm(), context, glossary)
+        translations = [sentence for part in parts for paragraph in part for sentence in paragraph]
+        return list(one.layout.translated_sentences(translations))
+
+    async def sentences_read(
+        self, request: Request, client: Client, text: str, translations: Sequence[str], context: str = ""
+    ) -> Reading:
+        """Which sentences each sentence of a text read when the text was translated, after its context, to these
+        translations of its sentences; errors as those of `translate_texts`, and
+
+        Raises:
+            RequestError: this cannot be said of the model, or the translations are not those of the text's sentences.
+        """
+        if self.read is None:
+            raise RequestError(400, "this server cannot say which sentences were read")
+        self.limits.check_texts([text, context, *translations])
+
+        def prepare() -> ReadingParts:
+            before = self._context(context)
+            layout = text_translation(text, TextForm(), self.pair, self.part_sentences, before)
+            return ReadingParts(layout.parts, before, translations)
+
+        with self.requests.counted(client.id):
+            parts = await run_in_threadpool(prepare)
+            bounded = self.bounded([SourceDocument(parts.context)] if parts.context else [])
+            of_context = await self._result(request, Work(bounded.parts))
+            translated = list(chain.from_iterable(chain.from_iterable(bounded.join(of_context))))
+            return parts.join(await self._result(request, Work(parts.with_translations(translated), run=self.read)))
+
+    async def _translated(
+        self, request: Request, client: Client, texts: list[str], form: TextForm, context: str, glossary: Glossary
+    ) -> list[tuple[LayoutTranslation, list[Paragraphs]]]:
+        """For each text its layout, and the translations of its parts."""
         num_characters = self.limits.check_texts([*texts, context])
 
         def prepare() -> tuple[list[LayoutTranslation], BoundedParts]:
-            before = sentences_by_paragraph(segment_text(context, self.pair.source))
+            before = self._context(context)
             prepared = [text_translation(text, form, self.pair, self.part_sentences, before) for text in texts]
             return prepared, self.bounded([part for one in prepared for part in one.parts])
 
-        def finish() -> list[str]:
-            parts = iter(bounded.join(translated))
-            return [one.text([next(parts) for _ in one.parts]) for one in prepared]
-
         with self.requests.counted(client.id):
             prepared, bounded = await run_in_threadpool(prepare)
-            work = self.scheduler.submit(Work(bounded.parts, glossary))
-            try:
-                translated = await while_connected(request, finished(work, self.limits.seconds))
-            finally:
-                work.future.cancel()
+            translated = await self._result(request, Work(bounded.parts, glossary))
             self.num_characters[client.id] += num_characters - len(context)
-            return await run_in_threadpool(finish)
+            parts = iter(bounded.join(translated))
+            return [(one, [next(parts) for _ in one.parts]) for one in prepared]
+
+    async def _result(self, request: Request, work: Work) -> list[Any]:
+        """The results of a work; what waits of it leaves the queue if the client goes or it takes too long."""
+        self.scheduler.submit(work)
+        try:
+            return await while_connected(request, finished(work, self.limits.seconds))
+        finally:
+            work.future.cancel()
+
+    def _context(self, text: str) -> list[list[str]]:
+        return sentences_by_paragraph(segment_text(text, self.pair.source))
 
     def bounded(self, parts: Sequence[SourceDocument]) -> BoundedParts:
         """The parts without endless sentences."""
         return BoundedParts(parts, self.part_sentences, sentence_joiner(self.pair.target))
 
 
-async def finished(work: Work, seconds: float) -> list[Paragraphs]:
-    """The translations of a work; if nobody waits any longer, what is left of it leaves the queue.
+async def finished(work: Work, seconds: float) -> list[Any]:
+    """The results of a work; if nobody waits any longer, what is left of it leaves the queue.
 
     Raises:
         RequestError: it took too long.

@@ -111,6 +111,19 @@ def test_texts_with_different_glossaries_are_in_different_batches(scheduler, tra
     assert translator.glossaries[1:] == [None, terms]
 
 
+def test_what_is_not_to_be_translated_is_run_in_a_batch_of_its_own(scheduler, translator) -> None:
+    def count(parts: Sequence[SourceDocument]) -> list[int]:
+        return [len(part.paragraphs[0]) for part in parts]
+
+    translator.begin(scheduler)
+    counted = scheduler.submit(Work([SourceDocument([["a", "b"]]), SourceDocument([["c"]])], run=count))
+    translated = scheduler.submit(of("d"))
+    translator.go_on()
+    assert counted.future.result(timeout=SECONDS) == [2, 1]
+    assert translated.future.result(timeout=SECONDS) == [[["D"]]]
+    assert translator.batches == [["first"], ["d"]]
+
+
 def test_what_is_cancelled_leaves_the_queue(scheduler, translator) -> None:
     translator.begin(scheduler)
     work = scheduler.submit(of("a", "b"))
