@@ -29,6 +29,7 @@ from ..configuration.library_internals import (
 from ..text.document_layout import DocumentLayout, PlacedSentence
 from ..text.long_sentences import sentence_joiner
 from .batched_generation import check_positive
+from .confidence import align_words
 from .document_translator import DocumentTranslator
 from .engines import run_by
 from .glossary_options import glossary_of, terms_of
@@ -42,7 +43,7 @@ from .pipeline_inputs import (
     with_context,
 )
 from .pipeline_tokenizers import TARGET_TOKENIZER_FOLDER, target_tokenizer_of, tokenizer_of
-from .translation_report import DecodingStatistics, details
+from .translation_report import DecodingStatistics, SentenceConfidence, details
 from .translation_state import SourceDocument, TranslatedDocument
 
 logger = logging.get_logger(__name__)
@@ -59,6 +60,7 @@ _FORWARD_OPTIONS = (
     "max_source_tokens",
     "max_target_tokens",
     "glossary_method",
+    "confidence",
 )
 _PREPROCESS_OPTIONS = ("source_language", "target_language", "text_format", "glossary", "do_not_translate")
 # What the translation pipeline of Transformers 4 called the languages.
@@ -116,6 +118,8 @@ class DocumentTranslationPipeline(Pipeline):
         return_sentences: adds `"sentences"`: a list of `{"source", "translation", "paragraph"}`.
         return_details: adds `"details"`: the counts of what happened, the sentences that were copied, cut, split or
             decoded again, with the reasons, and which terms were used; see `translation_report.details`.
+        confidence: with `return_details`: how confident the model is of each sentence and word, see `confidence`; it
+            costs a pass over the finished translations.
         batch_size: windows in a batch.
         max_batch_tokens: source tokens in a batch, padding counted.
         max_source_tokens, max_target_tokens: longest window; default: the model's.
@@ -302,7 +306,9 @@ class DocumentTranslationPipeline(Pipeline):
             output["sentences"] = model_outputs.sentences()
         if return_details:
             translated = model_outputs.translated
-            output["details"] = details(translated.statistics, translated.events, translated.terms)
+            output["details"] = details(
+                translated.statistics, translated.events, translated.terms, model_outputs.confidences()
+            )
         return output
 
     def stream(
@@ -325,10 +331,12 @@ class DocumentTranslationPipeline(Pipeline):
             document: a string or a dict, as in the call.
             context, context_translation: as in the call.
             batch_size: sentences that are decoded at the same time, at least one window.
-            kwargs: options of the call, but `progress`, `return_sentences` and `return_details`.
+            kwargs: options of the call, but `progress`, `confidence`, `return_sentences` and `return_details`.
         """
         preprocess, forward, _ = self._merged_parameters(kwargs)
-        forward.pop("progress", None)
+        for name in ("progress", "confidence"):
+            # A stream has no details.
+            forward.pop(name, None)
         prepared = self.preprocess(with_context(document, context, context_translation), **preprocess)
         translator = self._translator([prepared], **{**forward, "batch_size": batch_size})
         return prepared.layout.translated_sentences(_told(translator.stream(prepared.source)))
@@ -357,6 +365,18 @@ class _Translation:
     def text(self) -> str:
         """The translated text, with the white space of the source."""
         return self.prepared.layout.text(text for paragraph in self.translated.paragraphs for text in paragraph)
+
+    def confidences(self) -> list[SentenceConfidence] | None:
+        """The confidence of each sentence; a piece of markup that acts as a word may be several words."""
+        found = self.translated.confidences
+        if found is None:
+            return None
+        texts = [text for paragraph in self.translated.paragraphs for text in paragraph]
+        told = []
+        for one, text, slot in zip(found, texts, self.prepared.layout.slots, strict=True):
+            words = align_words(list(zip(text.split(), one.words, strict=True)), slot.with_objects(text).split())
+            told.append(one._replace(words=tuple(words)))
+        return told
 
     def sentences(self) -> list[dict[str, Any]]:
         """Each sentence with its translation and the index of its paragraph."""

@@ -117,21 +117,40 @@ class SentenceEvent(NamedTuple):
     reason: str
 
 
+class SentenceConfidence(NamedTuple):
+    """How confident the model is of a sentence's translation, from 0 to 1, and of each of its words (between white
+    space); None for what the model did not write."""
+
+    sentence: int
+    confidence: float | None
+    words: tuple[float | None, ...]
+
+
 # Kinds of events, in the order in which they are reported.
 COPIED, CUT, SPLIT, DECODED_AGAIN = "copied", "cut", "split", "decoded_again"
 INCIDENT_KINDS = (COPIED, CUT, SPLIT, DECODED_AGAIN)
 
 
 def details(
-    statistics: DecodingStatistics, events: Iterable[SentenceEvent], terms: Iterable[TermUse] = ()
+    statistics: DecodingStatistics,
+    events: Iterable[SentenceEvent],
+    terms: Iterable[TermUse] = (),
+    confidences: Iterable[SentenceConfidence] | None = None,
 ) -> dict[str, Any]:
     """A document's counts, for each kind of incident the sentences with the reasons, and what became of terms.
 
     `{"counts": {...}, "copied": [{"sentence": 3, "reason": "no letters"}], "cut": [...], "split": [...],
     "decoded_again": [...], "terms": [{"sentence": 0, "source": "board", "target": "conseil", "use": "given"}]}`;
-    sentences are counted from 0, as in the list of sentences; a term is `given`, `inflected` or `unused`.
+    sentences are counted from 0, as in the list of sentences; a term is `given`, `inflected` or `unused`. With
+    confidences also `"confidences": [{"sentence": 0, "confidence": 0.8, "word_confidences": [0.9, 0.7]}, ...]`.
     """
     lists: dict[str, list[dict[str, Any]]] = {kind: [] for kind in INCIDENT_KINDS}
     for one in sorted(events):
         lists[one.kind].append({"sentence": one.sentence, "reason": one.reason})
-    return {"counts": asdict(statistics), **lists, "terms": [one._asdict() for one in terms]}
+    told: dict[str, Any] = {"counts": asdict(statistics), **lists, "terms": [one._asdict() for one in terms]}
+    if confidences is not None:
+        told["confidences"] = [
+            {"sentence": one.sentence, "confidence": one.confidence, "word_confidences": list(one.words)}
+            for one in confidences
+        ]
+    return told

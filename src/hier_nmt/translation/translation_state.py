@@ -13,7 +13,15 @@ from ..text.windows import Window, document_blocks, split_window
 from .batched_generation import Output
 from .generation_constraints import ExpectedWindow
 from .repetition import is_loop, num_repeated_ngrams, repetition
-from .translation_report import COPIED, CUT, DECODED_AGAIN, SPLIT, DecodingStatistics, SentenceEvent
+from .translation_report import (
+    COPIED,
+    CUT,
+    DECODED_AGAIN,
+    SPLIT,
+    DecodingStatistics,
+    SentenceConfidence,
+    SentenceEvent,
+)
 from .translation_vocabulary import TranslationVocabulary
 
 
@@ -47,12 +55,13 @@ class SourceDocument:
 @dataclass
 class TranslatedDocument:
     """The translations in the paragraphs of the source, the counts of how they were made, what happened to them, and
-    what became of the terms of a glossary."""
+    what became of the terms of a glossary; and the confidence of each sentence, if it was asked for."""
 
     paragraphs: list[list[str]]
     statistics: DecodingStatistics
     events: list[SentenceEvent] = field(default_factory=list)
     terms: list[TermUse] = field(default_factory=list)
+    confidences: list[SentenceConfidence] | None = None
 
 
 # Why a sentence is decoded again, alone.
@@ -92,6 +101,8 @@ class TranslationState:
         glossary: terms with prescribed translations.
         has_inline_terms: whether the model reads these in the source.
         other_terms: the terms of sentences that are not in the row.
+        pieces: the documents whose sentences are the pieces of a long sentence.
+        log_probabilities: those of the tokens of translations, with the token that closes them, if they were scored.
     """
 
     texts: list[str]
@@ -114,6 +125,8 @@ class TranslationState:
     def __post_init__(self) -> None:
         self.translations: list[str | None] = [None] * len(self.texts)
         self.target_ids: list[list[int]] = [[] for _ in self.texts]
+        self.pieces: dict[int, TranslationState] = {}
+        self.log_probabilities: dict[int, list[float]] = {}
         self._num_known = self._num_told = 0
         self._was_altered: set[int] = set()
         self._was_loop: set[int] = set()
@@ -342,6 +355,7 @@ class TranslationState:
 
         Pieces without one stay as they are, and so does the sentence if none has one.
         """
+        self.pieces[index] = pieces
         pairs = list(zip(pieces.translations, pieces.texts, strict=True))
         num_empty = sum(not translation for translation, _ in pairs)
         if num_empty < len(pairs):
@@ -355,11 +369,26 @@ class TranslationState:
         if LOOP_TOO_LONG in pieces.events.values():
             self.events[index, CUT] = LOOP_TOO_LONG
 
+    def is_copied(self, index: int) -> bool:
+        """Whether a decoded sentence stays as it is, since the model gave nothing, or not all that is protected."""
+        return not self.translations[index] or not self._keeps_protected(index)
+
+    def rows(self) -> list[tuple[int, int]]:
+        """(number in the document, index in the row) of each sentence with something to translate."""
+        return [(number, index) for index, number in enumerate(self.numbers, start=self.first)]
+
+    def sentences(self) -> list[str]:
+        """All sentences of the document as their reader wants them."""
+        texts = [text for paragraph in self.result for text in paragraph]
+        for number, index in self.rows():
+            texts[number] = self.text(index)
+        return texts
+
     def text(self, index: int) -> str:
         """Sentence `index` of the row as its reader wants it: the source, if the model gave nothing."""
         paragraph, sentence = self.places[index - self.first]
         translation = self.translations[index]
-        if not translation or not self._keeps_protected(index):
+        if not translation or self.is_copied(index):
             return self.result[paragraph][sentence]
         return self.parts[index - self.first].restore(translation)
 
