@@ -34,7 +34,9 @@ from ..data.formats.document_file import DocumentFile
 from ..data.formats.registry import FILE_CLASSES, format_of, write_document_file
 from ..data.formats.wrapped_text import WrappedTextFile
 from ..data.glossary_files import read_glossary, read_terms
+from ..data.memory_files import read_memory
 from ..data.text_files import check_writable, escape_unknown_characters, locked, read_text, write_bytes
+from ..jobs.sentence_report import report_lines
 from ..jobs.shared_translation import UnfinishedWork, Workers, helping_processes, is_opened
 from ..jobs.translate_files import (
     TranslatedSentence,
@@ -43,6 +45,7 @@ from ..jobs.translate_files import (
     languages_of,
     load_config,
     load_pipeline,
+    notes_of,
     output_path,
     printed_lines,
     translate_file,
@@ -50,9 +53,11 @@ from ..jobs.translate_files import (
 from ..jobs.translate_pages import MARKUP_FORMATS, Page, markup_format_of, read_file, translate_page
 from ..text.glossary import UNUSED, Glossary, TermUse
 from ..text.segmentation import segment_text, sentences_by_paragraph
+from ..text.translation_memory import DEFAULT_THRESHOLD, TranslationMemory
 from ..translation.document_translator import STRATEGIES
 from ..translation.glossary_options import GLOSSARY_METHODS, terms_of
 from ..translation.translation_report import DecodingStatistics
+from ..translation.translation_state import TranslatedDocument
 from .resources import SAMPLE_DOCUMENT, model_or_shipped
 
 ALONE = Workers()
@@ -106,6 +111,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="TERM_OR_FILE",
         help="a term that stays as it is, or a file of them, one in a line; may be given several times",
     )
+    parser.add_argument(
+        "--memory",
+        type=Path,
+        metavar="FILE",
+        help="translation memory (TMX): sentences that it has are not translated again; similar ones are reported",
+    )
+    parser.add_argument(
+        "--memory-threshold",
+        type=_percentage,
+        default=DEFAULT_THRESHOLD,
+        metavar="PERCENT",
+        help="similarity from which a sentence of the memory is reported; 100: only equal ones are looked for; "
+        "default: %(default)g",
+    )
+    parser.add_argument(
+        "--confidence",
+        action="store_true",
+        help="how confident the model is of each sentence; XLIFF and TMX have it in the output",
+    )
+    parser.add_argument(
+        "--report",
+        action="store_true",
+        help="print at the end the sentences that a person should look at: the least confident ones, those that were "
+        "copied, cut, split or decoded again, and matches of the memory (with --confidence)",
+    )
     parser.add_argument("--strategy", choices=STRATEGIES, help="default: what suits the model's windows")
     parser.add_argument(
         "--retranslate", action="store_true", help="also translate units again that have a translation in the file"
@@ -137,6 +167,16 @@ def _positive(text: str) -> int:
     return int(text)
 
 
+def _percentage(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value <= 100:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a percentage above 0 and up to 100")
+    return value
+
+
 @dataclass(frozen=True)
 class _Task:
     """What to do; determined before the model is loaded."""
@@ -146,6 +186,7 @@ class _Task:
     context: list[list[str]]
     glossary: Glossary | None
     do_not_translate: tuple[str, ...]
+    memory: TranslationMemory | None
     output: Path | None
     form: str | None
 
@@ -178,6 +219,7 @@ def _task(options: argparse.Namespace) -> _Task:
         sentences_by_paragraph(segment_text(context, languages[0])),
         None if options.glossary is None else read_glossary(options.glossary, *languages),
         _untranslated_terms(options.do_not_translate),
+        None if options.memory is None else _memory(options.memory, *languages, options.memory_threshold),
         output,
         options.form or default_form,
     )
@@ -240,6 +282,8 @@ def _translated(
         "glossary": task.glossary,
         "glossary_method": options.glossary_method,
         "do_not_translate": task.do_not_translate,
+        "memory": task.memory,
+        "confidence": options.confidence or options.report,
         "output_file": _unfinished(task, workers),
         "target_tokenizer": pipe.target_tokenizer,
         "strategy": options.strategy,
@@ -250,15 +294,20 @@ def _translated(
         "waits": waits,
     }
     if isinstance(task.document, Page):
-        content, sentences, skipped = translate_page(pipe.model, pipe.tokenizer, task.document, **how)
+        results: list[TranslatedDocument] = []
+        page = translate_page(pipe.model, pipe.tokenizer, task.document, results=results, **how)
+        content, sentences, skipped = page
+        notes = notes_of(results)
         for name, count in skipped.items():
             print(f"skipped: the text in {count} <{name}>", file=sys.stderr)
     else:
         found = translate_file(pipe.model, pipe.tokenizer, task.document, retranslate=options.retranslate, **how)
         if found.num_kept:
             print(f"existing translations kept: {found.num_kept} (--retranslate replaces them)", file=sys.stderr)
+        task.document.confidences, notes = found.confidences, found.notes
         content, sentences = task.document.translated(found.translations), found.sentences
-    for line in [*statistics.protection(), *statistics.terms(), *_unused_terms(terms)]:
+    lines = [*statistics.protection(), *statistics.terms(), *_unused_terms(terms), *statistics.memory()]
+    for line in [*lines, *(report_lines(sentences, notes) if options.report else ())]:
         print(line, file=sys.stderr)
     return content, sentences
 
@@ -269,8 +318,9 @@ def _unused_terms(terms: Sequence[TermUse]) -> list[str]:
     return [f"not used in {count} sentences: {source} = {target}" for (source, target), count in counts.most_common()]
 
 
-# One model for all files.
+# One model, and one memory, for all files.
 _pipeline = cache(load_pipeline)
+_memory = cache(read_memory)
 
 
 def _print(content: bytes, sentences: Sequence[TranslatedSentence], form: str | None) -> None:

@@ -88,7 +88,7 @@ class ConfidenceScorer:
 
     def confidences(self, document: TranslationState) -> list[SentenceConfidence]:
         """The confidence of every sentence of a document whose windows have been scored; None for what the model did
-        not translate."""
+        not translate, such as what comes from a translation memory."""
         found = []
         rows = dict(document.rows())
         for number, text in enumerate(document.sentences()):

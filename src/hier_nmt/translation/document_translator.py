@@ -168,26 +168,24 @@ class DocumentTranslator:
         if scorer is None:
             return [document.finish() for document in working]
         scorer.score(self._windows_to_score(working, jobs))
-        confidences = [scorer.confidences(document) for document in working]
-        return [
-            replace(document.finish(), confidences=found) for document, found in zip(working, confidences, strict=True)
-        ]
+        return [replace(document.finish(), confidences=scorer.confidences(document)) for document in working]
 
     def _windows_to_score(self, working: Sequence[TranslationState], jobs: Sequence[WindowJob]) -> list[WindowJob]:
         """The windows of finished translations, as they were decoded; pieces of long sentences are windows alone."""
         windows: list[WindowJob] = []
         for document in working:
             for pieces in document.pieces.values():
-                places = [index for index in range(len(pieces.texts)) if pieces.target_ids[index]]
-                windows += [WindowJob(pieces, Window(index, index + 1), index) for index in places]
+                decoded = [index for index in range(len(pieces.texts)) if pieces.target_ids[index]]
+                windows += [WindowJob(pieces, Window(index, index + 1), index) for index in decoded]
         if self.strategy == "document":
-            return windows + [window for job in jobs for window in self._blocks_to_score(job)]
-        places = [(document, index) for document in working for index in range(document.first, len(document.texts))]
-        return windows + [
-            WindowJob(document, self._translated_window(document, index), index)
-            for document, index in places
-            if document.target_ids[index] and index not in document.pieces
-        ]
+            return [*windows, *(window for job in jobs for window in self._blocks_to_score(job))]
+        for document in working:
+            windows += [
+                WindowJob(document, self._translated_window(document, index), index)
+                for index in range(document.first, len(document.texts))
+                if document.target_ids[index] and index not in document.pieces and index not in document.known
+            ]
+        return windows
 
     def _blocks_to_score(self, job: WindowJob) -> list[WindowJob]:
         """The translated sentences of a block, together if they are not longer than the model's limit, else each behind

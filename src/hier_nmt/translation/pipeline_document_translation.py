@@ -34,6 +34,7 @@ from .document_translator import DocumentTranslator
 from .engines import run_by
 from .glossary_options import glossary_of, terms_of
 from .language_tokens import LanguageTokens, check_translates
+from .memory_options import memory_of
 from .pipeline_inputs import (
     checked_document,
     context_paragraphs,
@@ -62,7 +63,15 @@ _FORWARD_OPTIONS = (
     "glossary_method",
     "confidence",
 )
-_PREPROCESS_OPTIONS = ("source_language", "target_language", "text_format", "glossary", "do_not_translate")
+_PREPROCESS_OPTIONS = (
+    "source_language",
+    "target_language",
+    "text_format",
+    "glossary",
+    "do_not_translate",
+    "memory",
+    "memory_threshold",
+)
 # What the translation pipeline of Transformers 4 called the languages.
 _OLDER_NAMES = {"src_lang": "source_language", "tgt_lang": "target_language"}
 _POSTPROCESS_OPTIONS = ("return_sentences", "return_details")
@@ -115,6 +124,10 @@ class DocumentTranslationPipeline(Pipeline):
             sentences that lack a term are decoded again with it. `auto` (default): both, the first where it can be.
         do_not_translate: a term or a list of terms that stay as they are, or a `Path` of a file of them. Also a key of
             a document.
+        memory: a translation memory: the path of a TMX file (package hier_nmt), a mapping, pairs of sentences and
+            translations, or a `TranslationMemory`. A sentence that it has, white space apart and with the same inline
+            tags, gets that translation; what is similar is told in the details, and not used (extra `memory`).
+        memory_threshold: the similarity in percent from which it is told; default: 75. 100: it never is.
         return_sentences: adds `"sentences"`: a list of `{"source", "translation", "paragraph"}`.
         return_details: adds `"details"`: the counts of what happened, the sentences that were copied, cut, split or
             decoded again, with the reasons, and which terms were used; see `translation_report.details`.
@@ -220,6 +233,9 @@ class DocumentTranslationPipeline(Pipeline):
             # Once for all documents: it may be a file.
             languages = self._languages(preprocess.get("source_language"), preprocess.get("target_language"))
             preprocess["glossary"] = glossary_of(preprocess["glossary"], *languages)
+        if preprocess.get("memory") is not None:
+            languages = self._languages(preprocess.get("source_language"), preprocess.get("target_language"))
+            preprocess["memory"] = memory_of(preprocess["memory"], *languages, preprocess.get("memory_threshold"))
         return (
             preprocess,
             {**own_forward, **forward, "generate_kwargs": generate_kwargs},
@@ -264,6 +280,8 @@ class DocumentTranslationPipeline(Pipeline):
         text_format: str = "plain",
         glossary: Any = None,
         do_not_translate: Any = None,
+        memory: Any = None,
+        memory_threshold: float | None = None,
     ) -> Any:
         """The document as paragraphs of sentences: a `_PreparedDocument`."""
         language, target_language = self._languages(source_language, target_language)
@@ -277,7 +295,10 @@ class DocumentTranslationPipeline(Pipeline):
         paragraphs = document["paragraphs"] if "paragraphs" in document else layout.paragraphs()
         terms = glossary_of(document.get("glossary", glossary), language, target_language)
         untranslated = terms_of(document.get("do_not_translate", do_not_translate))
-        return _PreparedDocument(SourceDocument(paragraphs, context, translation, terms, untranslated), layout)
+        known = memory_of(memory, language, target_language, memory_threshold)
+        tags = {} if known is None else {number: slot.tags() for number, slot in enumerate(layout.slots)}
+        source = SourceDocument(paragraphs, context, translation, terms, untranslated, known, tags)
+        return _PreparedDocument(source, layout)
 
     def _forward(  # type: ignore[override]
         self, model_inputs: Any, progress: bool = False, **options: Any
@@ -307,7 +328,11 @@ class DocumentTranslationPipeline(Pipeline):
         if return_details:
             translated = model_outputs.translated
             output["details"] = details(
-                translated.statistics, translated.events, translated.terms, model_outputs.confidences()
+                translated.statistics,
+                translated.events,
+                translated.terms,
+                model_outputs.confidences(),
+                translated.memory,
             )
         return output
 

@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Documents before, during and after their translation."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from ..text.glossary import UNUSED, Glossary, TermMatch, TermUse
 from ..text.inline_terms import with_terms
+from ..text.protected_spans import remove_objects
+from ..text.translation_memory import MemoryMatch, Tags, TranslationMemory
 from ..text.untranslatable import SentenceParts
 from ..text.windows import Window, document_blocks, split_window
 from .batched_generation import Output
@@ -35,6 +37,8 @@ class SourceDocument:
         context_translation: the translation of each context sentence, if there is one; only `prefix` reads it.
         glossary: terms with prescribed translations.
         do_not_translate: terms that stay as they are.
+        memory: sentences with translations, which are taken for equal ones.
+        tags: the inline tags of sentences, by number of the sentence in the document; a match has the same.
     """
 
     paragraphs: Sequence[Sequence[str]]
@@ -42,6 +46,8 @@ class SourceDocument:
     context_translation: Sequence[str] | None = None
     glossary: Glossary | None = None
     do_not_translate: tuple[str, ...] = ()
+    memory: TranslationMemory | None = None
+    tags: Mapping[int, Tags] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         num_context = sum(len(paragraph) for paragraph in self.context)
@@ -54,14 +60,23 @@ class SourceDocument:
 
 @dataclass
 class TranslatedDocument:
-    """The translations in the paragraphs of the source, the counts of how they were made, what happened to them, and
-    what became of the terms of a glossary; and the confidence of each sentence, if it was asked for."""
+    """A document with its translations.
+
+    Attributes:
+        paragraphs: the translations, in the paragraphs of the source.
+        statistics: the counts of how they were made.
+        events: what happened to sentences.
+        terms: what became of the terms of a glossary.
+        confidences: the confidence of each sentence, if it was asked for.
+        memory: what a translation memory has for sentences.
+    """
 
     paragraphs: list[list[str]]
     statistics: DecodingStatistics
     events: list[SentenceEvent] = field(default_factory=list)
     terms: list[TermUse] = field(default_factory=list)
     confidences: list[SentenceConfidence] | None = None
+    memory: list[MemoryMatch] = field(default_factory=list)
 
 
 # Why a sentence is decoded again, alone.
@@ -101,6 +116,8 @@ class TranslationState:
         glossary: terms with prescribed translations.
         has_inline_terms: whether the model reads these in the source.
         other_terms: the terms of sentences that are not in the row.
+        memory: what the translation memory has for sentences of the document.
+        known: the translations of sentences of the row that were given, as their reader wants them.
         pieces: the documents whose sentences are the pieces of a long sentence.
         log_probabilities: those of the tokens of translations, with the token that closes them, if they were scored.
     """
@@ -121,10 +138,12 @@ class TranslationState:
     glossary: Glossary | None = None
     has_inline_terms: bool = False
     other_terms: list[TermUse] = field(default_factory=list)
+    memory: list[MemoryMatch] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.translations: list[str | None] = [None] * len(self.texts)
         self.target_ids: list[list[int]] = [[] for _ in self.texts]
+        self.known: dict[int, str] = {}
         self.pieces: dict[int, TranslationState] = {}
         self.log_probabilities: dict[int, list[float]] = {}
         self._num_known = self._num_told = 0
@@ -209,6 +228,20 @@ class TranslationState:
         for index, ids in enumerate(self.vocabulary.encode(translations, target=True)):
             if translations[index].strip():
                 self.translations[index], self.target_ids[index] = translations[index], ids
+
+    def use_memory(self) -> None:
+        """Takes the exact matches of the memory for translations, also of sentences with nothing to translate."""
+        exact = {one.sentence: one.target for one in self.memory if one.score == 100}
+        self.statistics.num_from_memory += len(exact)
+        self.statistics.num_fuzzy_matches += len(self.memory) - len(exact)
+        for number in exact.keys() - self._row_of.keys():
+            paragraph, sentence = self._all_places[number]
+            self.result[paragraph][sentence] = exact[number]
+        numbers = sorted(exact.keys() & self._row_of.keys())
+        rows = self.vocabulary.encode([remove_objects(exact[number]) for number in numbers], target=True)
+        for number, ids in zip(numbers, rows, strict=True):
+            index = self._row_of[number]
+            self.known[index], self.translations[index], self.target_ids[index] = exact[number], exact[number], ids
 
     def alone_ids(self, index: int) -> list[int]:
         return self.source_ids(Window(index, index + 1))
@@ -371,6 +404,8 @@ class TranslationState:
 
     def is_copied(self, index: int) -> bool:
         """Whether a decoded sentence stays as it is, since the model gave nothing, or not all that is protected."""
+        if index in self.known:
+            return False
         return not self.translations[index] or not self._keeps_protected(index)
 
     def rows(self) -> list[tuple[int, int]]:
@@ -386,6 +421,8 @@ class TranslationState:
 
     def text(self, index: int) -> str:
         """Sentence `index` of the row as its reader wants it: the source, if the model gave nothing."""
+        if index in self.known:
+            return self.known[index]
         paragraph, sentence = self.places[index - self.first]
         translation = self.translations[index]
         if not translation or self.is_copied(index):
@@ -408,7 +445,7 @@ class TranslationState:
                 self.events[index, COPIED] = STAYED_EMPTY
                 self.statistics.num_empty += 1
                 self.statistics.num_copied += 1
-            elif not self._keeps_protected(index):
+            elif self.is_copied(index):
                 self.events[index, COPIED] = STAYED_ALTERED
                 self.statistics.num_stayed_altered += 1
                 self.statistics.num_copied += 1
@@ -425,7 +462,7 @@ class TranslationState:
         ]
         uses = sorted([*self.other_terms, *self._term_uses()])
         self.statistics.count_terms(uses)
-        return TranslatedDocument(paragraphs, self.statistics, sorted([*self.copied, *events]), uses)
+        return TranslatedDocument(paragraphs, self.statistics, sorted([*self.copied, *events]), uses, None, self.memory)
 
     def _term_uses(self) -> Iterator[TermUse]:
         """What became of the terms of the document's sentences, without those of the context."""
