@@ -230,14 +230,20 @@ def _untranslated_terms(values: Sequence[str]) -> tuple[str, ...]:
     return terms_of([term for value in values for term in (read_terms(value) if Path(value).is_file() else [value])])
 
 
-def translate(options: argparse.Namespace, workers: Workers = ALONE, waits: bool = True) -> list[TranslatedSentence]:
+def translate(
+    options: argparse.Namespace,
+    workers: Workers = ALONE,
+    waits: bool = True,
+    total: DecodingStatistics | None = None,
+) -> list[TranslatedSentence]:
     """Translates the file, writes or prints it, and returns its sentences; raises UnfinishedWork where others have
-    parts of it and this process does not wait for them."""
+    parts of it and this process does not wait for them. The counts are added to `total`."""
     task = _task(options)
+    total = DecodingStatistics() if total is None else total
     if not workers.is_main:
-        return _translated(task, options, workers, waits)[1]
+        return _translated(task, options, workers, waits, total)[1]
     with nullcontext() if task.output is None else locked(task.output):
-        content, sentences = _translated(task, options, workers, waits)
+        content, sentences = _translated(task, options, workers, waits, total)
         if task.output is not None:
             if isinstance(task.document, DocumentFile):
                 write_document_file(task.output, task.document, content)
@@ -267,7 +273,7 @@ def _unfinished(task: _Task, workers: Workers) -> Path | None:
 
 
 def _translated(
-    task: _Task, options: argparse.Namespace, workers: Workers, waits: bool
+    task: _Task, options: argparse.Namespace, workers: Workers, waits: bool, total: DecodingStatistics
 ) -> tuple[bytes, list[TranslatedSentence]]:
     """The content of the translated file, and its sentences; reports on standard error what was skipped or kept."""
     pipe = _pipeline(options.model, options.device, options.engine)
@@ -309,6 +315,7 @@ def _translated(
     lines = [*statistics.protection(), *statistics.terms(), *_unused_terms(terms), *statistics.memory()]
     for line in [*lines, *(report_lines(sentences, notes) if options.report else ())]:
         print(line, file=sys.stderr)
+    total.add(statistics)
     return content, sentences
 
 
@@ -347,9 +354,11 @@ def run(options: argparse.Namespace) -> None:
     with helping_processes(options.workers, options.arguments) as workers:
         if workers.count > 1:
             options.device = device_of(options.device, workers)
-        num_sentences = _translate_all(files, workers)
+        total = DecodingStatistics()
+        num_sentences = _translate_all(files, workers, total)
     if workers.is_main:
-        print(f"{num_sentences} sentences in {time.perf_counter() - start:.0f} seconds", file=sys.stderr)
+        known = f", {total.num_from_memory} of them from the translation memory," if options.memory else ""
+        print(f"{num_sentences} sentences{known} in {time.perf_counter() - start:.0f} seconds", file=sys.stderr)
 
 
 def _options_of_files(options: argparse.Namespace) -> list[argparse.Namespace]:
@@ -376,12 +385,13 @@ def _with(options: argparse.Namespace, **changed: Any) -> argparse.Namespace:
     return argparse.Namespace(**{**vars(options), **changed})
 
 
-def _translate_all(files: Sequence[argparse.Namespace], workers: Workers) -> int:
-    """Translates all files and returns the number of sentences; errors in any of them come before the first is."""
+def _translate_all(files: Sequence[argparse.Namespace], workers: Workers, total: DecodingStatistics) -> int:
+    """Translates all files and returns the number of sentences; the counts are added to `total`. Errors in any of them
+    come before the first is translated."""
     # A single file is read but once.
     folders = [_checked(one, workers) for one in files] if len(files) > 1 or workers.count > 1 else []
     if workers.count == 1:
-        return sum(len(translate(one)) for one in files)
+        return sum(len(translate(one, total=total)) for one in files)
     if workers.is_main:
         for folder in folders:
             folder.mkdir(parents=True, exist_ok=True)
@@ -389,11 +399,11 @@ def _translate_all(files: Sequence[argparse.Namespace], workers: Workers) -> int
     for one, folder in zip(files, folders, strict=True):
         if workers.is_main or is_opened(folder):
             try:
-                num_sentences += len(translate(one, workers, waits=False))
+                num_sentences += len(translate(one, workers, waits=False, total=total))
             except UnfinishedWork:
                 waiting.append(one)
     if workers.is_main:
-        num_sentences += sum(len(translate(one, workers)) for one in waiting)
+        num_sentences += sum(len(translate(one, workers, total=total)) for one in waiting)
         for folder in folders:
             shutil.rmtree(folder)
     return num_sentences
