@@ -6,9 +6,9 @@ python benchmarks/confidence.py MODEL corpus.jsonl --sentences 300
 
 Whole documents are translated until they have that many sentences. Printed are the correlation of confidence and
 sentence chrF, a reliability table (for each fifth of the sentences by confidence: mean chrF, and the share of sentences
-with at least --good chrF), and the mean chrF of the least confident tenth. With --fit also the two parameters of a
-logistic curve from the mean log-probability to the share of good sentences, fitted on the one half of the documents and
-tried on the other.
+with at least --good chrF), and how many of the others the least confident sentences have. With --fit also the two
+parameters of a logistic curve from the mean log-probability to the share of good sentences, fitted on the one half of
+the documents and tried on the other.
 """
 
 import argparse
@@ -122,14 +122,12 @@ def reliability(sentences: Sequence[Scored], good: float) -> list[list[str]]:
     return rows
 
 
-def found_in_least(sentences: Sequence[Scored], share: float = 0.1) -> tuple[float, float]:
-    """Mean chrF of the least confident share of the sentences, and of the others."""
+def poor_in_least(sentences: Sequence[Scored], good: float, share: float) -> tuple[int, int, int]:
+    """Of the least confident share of the sentences: how many there are, how many of them are not good; and how many
+    of all are not."""
     ordered = sorted(sentences, key=lambda one: one.confidence)
     count = max(1, round(share * len(ordered)))
-    return (
-        sum(one.chrf for one in ordered[:count]) / count,
-        sum(one.chrf for one in ordered[count:]) / max(1, len(ordered) - count),
-    )
+    return count, sum(one.chrf < good for one in ordered[:count]), sum(one.chrf < good for one in ordered)
 
 
 def fit_logistic(values: Sequence[float], is_good: Sequence[bool], num_steps: int = 50) -> tuple[float, float]:
@@ -174,8 +172,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print(f"| confidence | sentences | mean | chrF | chrF >= {options.good:g} |\n|---|---|---|---|---|")
     for row in reliability(sentences, options.good):
         print(f"| {' | '.join(row)} |")
-    least, others = found_in_least(sentences)
-    print(f"least confident tenth: chrF {least:.1f}; others {others:.1f}")
+    for share in (0.1, 0.2):
+        count, num_found, num_poor = poor_in_least(sentences, options.good, share)
+        print(f"the {count} least confident have {num_found} of the {num_poor} sentences below chrF {options.good:g}")
     if options.fit:
         print(fit_report(sentences, options.good))
     if options.output is not None:

@@ -248,7 +248,7 @@ def translate_file(
     Raises:
         ResumeError: `output_file` belongs to another model, other settings or another text.
     """
-    work = FileTranslation(file, source_language, target_language, part_limit(model), context, retranslate)
+    work = FileTranslation(file, source_language, target_language, part_limit(model), context, retranslate, memory)
     known: dict[str, Any] = {"glossary": glossary, "do_not_translate": do_not_translate, "memory": memory}
     parts = [replace(part, **known) for part in work.parts]
     results: list[TranslatedDocument] = []
@@ -295,6 +295,7 @@ class FileTranslation:
         limit: the maximum number of sentences of a part; None: documents are not divided.
         context: paragraphs of sentences before each document, read but not translated.
         retranslate: whether to translate units again that have a translation.
+        memory: a unit that it has as a whole is not divided into sentences.
 
     Attributes:
         parts: to translate, by whatever means.
@@ -308,8 +309,9 @@ class FileTranslation:
         limit: int | None,
         context: Sequence[Sequence[str]] = (),
         retranslate: bool = False,
+        memory: TranslationMemory | None = None,
     ) -> None:
-        self._documents = _split_units(file, source_language)
+        self._documents = _split_units(file, source_language, memory)
         self._joiner, self._retranslate = sentence_joiner(target_language), retranslate
         self._wanted = [
             [unit for unit in units if unit.has_letters and (retranslate or not unit.unit.is_translated)]
@@ -351,17 +353,28 @@ class FileTranslation:
         return found
 
 
-def _split_units(file: DocumentFile, language: str) -> list[list[_SplitUnit]]:
-    """The units of each document, split into sentences."""
+def _split_units(file: DocumentFile, language: str, memory: TranslationMemory | None = None) -> list[list[_SplitUnit]]:
+    """The units of each document, split into sentences, unless the memory has the whole unit."""
     paragraph = -1
     documents = []
     for document in file.documents:
         units = []
         for group in document.paragraphs:
             paragraph += 1
-            units += [_SplitUnit(unit, segment_text(unit.source, language), paragraph) for unit in group]
+            for unit in group:
+                is_known = memory is not None and memory.exact(unit.source, unit.tags) is not None
+                segments = _undivided(unit.source) if is_known else segment_text(unit.source, language)
+                units.append(_SplitUnit(unit, segments, paragraph))
         documents.append(units)
     return documents
+
+
+def _undivided(text: str) -> list[Segment]:
+    """The text as one sentence, with the white space around it."""
+    inside = text.strip()
+    before, _, after = text.partition(inside)
+    parts = ((before, False), (inside, True), (after, False))
+    return [Segment(part, is_sentence, 0) for part, is_sentence in parts if part]
 
 
 def _translation(

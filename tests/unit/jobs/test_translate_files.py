@@ -123,6 +123,13 @@ def test_inline_tags_of_units_are_part_of_what_a_memory_matches(file) -> None:
     assert plain.translations == [["A ! deux", "by hand", "12 - 3", "sans"]]
 
 
+def test_a_unit_that_a_memory_has_as_a_whole_is_taken_as_a_whole(file) -> None:
+    memory = TranslationMemory([("a! B!", "tout"), ("B!", "partie")], 100)
+    translated = translate(WordTranslator(), file("a! B!\n\nc! B!\n\n  a!  B! \n", "a.txt"), memory=memory)
+    assert translated.translations == [["tout", "C ! partie", "tout"]]
+    assert [one.source for one in translated.sentences] == ["a! B!", "c!", "B!", "a!  B!"]
+
+
 def test_a_unit_has_the_lowest_confidence_of_its_sentences(file) -> None:
     work = FileTranslation(file("a! B!\n\nc.\n\n12\n", "a.txt"), "en", "fr", None)
     notes = [SentenceNotes(value, (), None) for value in (0.8, 0.5, 0.7)]
