@@ -310,7 +310,8 @@ def _translated(
         found = translate_file(pipe.model, pipe.tokenizer, task.document, retranslate=options.retranslate, **how)
         if found.num_kept:
             print(f"existing translations kept: {found.num_kept} (--retranslate replaces them)", file=sys.stderr)
-        task.document.confidences, notes = found.confidences, found.notes
+        task.document.confidences, task.document.from_memory = found.confidences, found.from_memory
+        notes = found.notes
         content, sentences = task.document.translated(found.translations), found.sentences
     lines = [*statistics.protection(), *statistics.terms(), *_unused_terms(terms), *statistics.memory()]
     for line in [*lines, *(report_lines(sentences, notes) if options.report else ())]:

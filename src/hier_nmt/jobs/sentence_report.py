@@ -16,7 +16,7 @@ def report_lines(sentences: Sequence[TranslatedSentence], notes: Sequence[Senten
     least = least_confident(notes)
     listed = [index for index, note in enumerate(notes) if index in least or note.reasons or note.match is not None]
     # Exact matches are people's work.
-    listed = [index for index in listed if not _is_exact(notes[index])]
+    listed = [index for index in listed if not notes[index].is_exact]
     yield f"to look at: {len(listed)} of {len(sentences)} sentences"
     for index in listed:
         note, sentence = notes[index], sentences[index]
@@ -37,7 +37,3 @@ def least_confident(notes: Sequence[SentenceNotes]) -> set[int]:
     known = [(note.confidence, index) for index, note in enumerate(notes) if note.confidence is not None]
     count = min(MOST_LEAST_CONFIDENT, max(1, round(LEAST_CONFIDENT_SHARE * len(known))))
     return {index for _, index in sorted(known)[:count]}
-
-
-def _is_exact(note: SentenceNotes) -> bool:
-    return note.match is not None and note.match.score == 100

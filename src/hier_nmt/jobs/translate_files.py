@@ -93,6 +93,11 @@ class SentenceNotes(NamedTuple):
     reasons: tuple[str, ...]
     match: MemoryMatch | None
 
+    @property
+    def is_exact(self) -> bool:
+        """Whether the translation is that of the memory."""
+        return self.match is not None and self.match.score == 100
+
 
 @dataclass(frozen=True)
 class TranslatedFile:
@@ -104,6 +109,7 @@ class TranslatedFile:
         num_kept: units that kept an existing translation.
         notes: what is known of each of the sentences.
         confidences: of each unit, for `DocumentFile.confidences`, if they were asked for.
+        from_memory: of each unit, for `DocumentFile.from_memory`.
     """
 
     translations: list[list[str]]
@@ -111,6 +117,7 @@ class TranslatedFile:
     num_kept: int = 0
     notes: list[SentenceNotes] = field(default_factory=list)
     confidences: list[list[float | None]] | None = None
+    from_memory: list[list[bool]] | None = None
 
 
 @dataclass(frozen=True)
@@ -333,24 +340,30 @@ class FileTranslation:
         for units, wanted in zip(self._documents, self._wanted, strict=True):
             chosen = set(map(id, wanted))
             translations.append([_translation(one, id(one) in chosen, sentences, self._joiner, pairs) for one in units])
-        confidences = self._confidences(notes) if any(one.confidence is not None for one in notes) else None
-        if self._retranslate:
-            return TranslatedFile(translations, pairs, 0, list(notes), confidences)
         num_kept = sum(one.unit.is_translated for units in self._documents for one in units)
-        return TranslatedFile(translations, pairs, num_kept, list(notes), confidences)
+        file = TranslatedFile(translations, pairs, 0 if self._retranslate else num_kept, list(notes))
+        if not notes:
+            return file
+        of_units = self._notes_of_units(notes)
+        confidences = [list(map(_lowest_confidence, units)) for units in of_units]
+        has_confidence = any(note.confidence is not None for note in notes)
+        from_memory = [[bool(unit) and all(note.is_exact for note in unit) for unit in units] for units in of_units]
+        return replace(file, confidences=confidences if has_confidence else None, from_memory=from_memory)
 
-    def _confidences(self, notes: Sequence[SentenceNotes]) -> list[list[float | None]]:
-        """The confidence of each unit, the lowest of its sentences; None where the model has not translated all."""
+    def _notes_of_units(self, notes: Sequence[SentenceNotes]) -> list[list[list[SentenceNotes]]]:
+        """The notes on the sentences of each unit of each document; none for units that are not translated."""
         rest = iter(notes)
-        found: list[list[float | None]] = []
+        found = []
         for units, wanted in zip(self._documents, self._wanted, strict=True):
             chosen = set(map(id, wanted))
-            found.append([])
-            for one in units:
-                values = [next(rest).confidence for _ in one.sentences] if id(one) in chosen else []
-                known = [value for value in values if value is not None]
-                found[-1].append(min(known) if known and len(known) == len(values) else None)
+            found.append([[next(rest) for _ in one.sentences] if id(one) in chosen else [] for one in units])
         return found
+
+
+def _lowest_confidence(notes: Sequence[SentenceNotes]) -> float | None:
+    """The lowest confidence of the sentences of a unit; None if the model has not translated all of them."""
+    known = [note.confidence for note in notes if note.confidence is not None]
+    return min(known) if known and len(known) == len(notes) else None
 
 
 def _split_units(file: DocumentFile, language: str, memory: TranslationMemory | None = None) -> list[list[_SplitUnit]]:

@@ -127,6 +127,7 @@ def test_a_unit_that_a_memory_has_as_a_whole_is_taken_as_a_whole(file) -> None:
     memory = TranslationMemory([("a! B!", "tout"), ("B!", "partie")], 100)
     translated = translate(WordTranslator(), file("a! B!\n\nc! B!\n\n  a!  B! \n", "a.txt"), memory=memory)
     assert translated.translations == [["tout", "C ! partie", "tout"]]
+    assert translated.from_memory == [[True, False, True]]
     assert [one.source for one in translated.sentences] == ["a! B!", "c!", "B!", "a!  B!"]
 
 

@@ -62,10 +62,13 @@ class DocumentFile(ABC):
             writing; empty for a new file.
         confidences: of the translation of each unit of each document, from 0 to 1, None where there is none; formats
             with a place for them write them with `translated`.
+        from_memory: whether the translation of each unit of each document is an exact match of a translation memory;
+            formats that tell the two apart mark such a unit as a match, and not as machine-translated.
     """
 
     original = b""
     confidences: Sequence[Sequence[float | None]] | None = None
+    from_memory: Sequence[Sequence[bool]] | None = None
 
     def __init__(self, path: Path | None, documents: Sequence[UnitDocument]) -> None:
         self.path = path
@@ -94,6 +97,9 @@ class DocumentFile(ABC):
     def _confidence(self, document: int, unit: int) -> float | None:
         """The confidence of a unit's translation, if it has one."""
         return None if self.confidences is None else self.confidences[document][unit]
+
+    def _is_from_memory(self, document: int, unit: int) -> bool:
+        return self.from_memory is not None and self.from_memory[document][unit]
 
     def _encoded(self, text: str) -> bytes:
         """The content of a file with this text, in UTF-8."""

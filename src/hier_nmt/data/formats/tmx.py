@@ -18,7 +18,7 @@ from ..documents import ParallelDocument
 from .confidence_marks import set_property_confidence
 from .document_file import CorpusFile, Translations, Unit, UnitDocument
 from .tagged_text import TaggedText
-from .workflow_states import set_machine_translated_variant
+from .workflow_states import set_translated_variant
 from .xml_files import (
     XML_LANGUAGE,
     Element,
@@ -99,7 +99,7 @@ class TmxFile(CorpusFile):
         for at, (document, elements, texts) in enumerate(zip(self.documents, self._units, translations, strict=True)):
             for index, (unit, element, text) in enumerate(zip(document.units, elements, texts, strict=True)):
                 if text != unit.target:
-                    self._set_target(element, text, self._confidence(at, index))
+                    self._set_target(element, text, self._confidence(at, index), self._is_from_memory(at, index))
         return xml_bytes(self._tree, self.original)
 
     def languages(self) -> list[str]:
@@ -125,7 +125,7 @@ class TmxFile(CorpusFile):
         segments = (child(variant, "seg") for variant in self._variants(unit, side))
         return next((segment for segment in segments if segment is not None), None)
 
-    def _set_target(self, unit: Element, text: str, confidence: float | None) -> None:
+    def _set_target(self, unit: Element, text: str, confidence: float | None, from_memory: bool) -> None:
         segment = self._segment(unit, 1)
         if segment is None:
             empty = self._variants(unit, 1)
@@ -138,7 +138,7 @@ class TmxFile(CorpusFile):
         clear(segment)
         TaggedText.of(source, _CODES).fill(segment, text)
         if self.path is not None:
-            set_machine_translated_variant(segment.getparent())
+            set_translated_variant(segment.getparent(), from_memory)
         set_property_confidence(segment.getparent(), confidence)
 
 

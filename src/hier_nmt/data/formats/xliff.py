@@ -136,7 +136,7 @@ class XliffFile(CorpusFile):
                 if text != unit.target or not unit.is_translated:
                     slot.write(text, self._confidence(at, index))
                     if self.path is not None:
-                        slot.state.set_machine_translated()
+                        slot.state.set_translated(self._is_from_memory(at, index))
         root = self._tree.getroot()
         if not self._is_old:
             root.set("trgLang", root.get("trgLang") or self._target_language)

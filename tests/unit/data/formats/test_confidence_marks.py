@@ -115,3 +115,23 @@ def test_kept_translations_get_no_confidence(written) -> None:
     kept = '<tuv xml:lang="fr"><seg>Gardé.</seg></tuv>'
     root = written(TMX.format(target=kept), "a.tmx", ["Gardé."], [None])
     assert all_of(root, "prop") == []
+
+
+def test_matches_of_a_memory_are_marked_as_such(tmp_path) -> None:
+    units = '<trans-unit id="1"><source>A.</source></trans-unit><trans-unit id="2"><source>B.</source></trans-unit>'
+    files = {
+        "a.xlf": (XLIFF_1.format(units=units, root=""), ["X.", "Y."]),
+        "b.xlf": (XLIFF_2.format(unit="<segment><source>A.</source></segment>"), ["X."]),
+        "c.tmx": (TMX.format(target='<tuv xml:lang="fr" creationid="MT!" changeid="b"><seg/></tuv>'), ["X."]),
+    }
+    roots = {}
+    for name, (content, texts) in files.items():
+        (tmp_path / name).write_text(content)
+        found = read_document_file(tmp_path / name, "en", "fr")
+        found.from_memory = [[True, False][: len(texts)]]
+        roots[name] = etree.fromstring(found.translated([texts]))
+    qualifiers = [target.get("state-qualifier") for target in all_of(roots["a.xlf"], "target")]
+    assert qualifiers == ["exact-match", "mt-suggestion"]
+    assert all_of(roots["b.xlf"], "segment")[0].get("subState") == "hier_nmt:exact-match"
+    assert dict(all_of(roots["c.tmx"], "tuv")[1].attrib)["creationtool"] == "hier_nmt"
+    assert not {"creationid", "changeid"} & set(all_of(roots["c.tmx"], "tuv")[1].attrib)
