@@ -71,7 +71,7 @@ class ConfidenceScorer:
         return ForcedRow(document.source_ids(window), target_ids[: self.max_target_tokens])
 
     def _keep(self, job: WindowJob, log_probabilities: Sequence[float]) -> None:
-        """Divides the log-probabilities of a window among its sentences; tokens of languages are given, not chosen."""
+        """Divides the log-probabilities of a window among its sentences, without those of tokens that were given."""
         position = 0
         for index in range(*job.window):
             ids = job.document.target_ids[index]
@@ -79,12 +79,13 @@ class ConfidenceScorer:
                 position += len(self.vocabulary.sentence_start(has_prefix=False))
             stop = position + len(ids) + 1
             if index >= job.first:
-                num_given = 0 if self.vocabulary.has_separators else self.vocabulary.num_leading_specials(ids)
-                job.document.log_probabilities[index] = [
-                    *[0.0] * num_given,
-                    *log_probabilities[position + num_given : stop],
-                ]
+                chosen = log_probabilities[position + self._num_given(ids) : stop]
+                job.document.log_probabilities[index] = list(chosen)
             position = stop
+
+    def _num_given(self, ids: Sequence[int]) -> int:
+        """How many tokens of a translation the model was given: that of the language, in models without windows."""
+        return 0 if self.vocabulary.has_separators else self.vocabulary.num_leading_specials(ids)
 
     def confidences(self, document: TranslationState) -> list[SentenceConfidence]:
         """The confidence of every sentence of a document whose windows have been scored; None for what the model did
@@ -108,7 +109,8 @@ class ConfidenceScorer:
             return [word for piece in range(len(pieces.texts)) for word in self._words(pieces, piece)]
         if not document.translations[index] or index not in document.log_probabilities:
             return [(word, None) for word in (document.translations[index] or document.texts[index]).split()]
-        return word_confidences(self.vocabulary, document.target_ids[index], document.log_probabilities[index])
+        ids = document.target_ids[index]
+        return word_confidences(self.vocabulary, ids[self._num_given(ids) :], document.log_probabilities[index])
 
 
 def _scored_tokens(document: TranslationState, index: int) -> Iterator[float]:

@@ -2,16 +2,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """The confidence of sentences and words is what the model's probabilities of the finished translation say."""
 
+import math
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
+from transformers import AutoTokenizer
 from word_translation import BOS, EOS, PAD, SEP, WordTranslator, word_tokenizer
 
 from hier_nmt import HierNMTConfig, HierNMTForConditionalGeneration
+from hier_nmt.translation import confidence
 from hier_nmt.translation.confidence import align_words, word_confidences
 from hier_nmt.translation.document_translator import STRATEGIES, DocumentTranslator
+from hier_nmt.translation.forced_decoding import ForcedRow
 from hier_nmt.translation.pipeline_document_translation import DocumentTranslationPipeline
 from hier_nmt.translation.translation_state import SourceDocument
 
@@ -189,6 +193,34 @@ def test_confidences_equal_a_loop_over_tokens(small_model, strategy, num_beams) 
         wanted = slow_log_probabilities(small_model, source, target)[first:]
         assert found.confidence == pytest.approx(float(wanted.mean().exp()), rel=1e-4)
         assert found.words == pytest.approx(wanted[:-1].exp().tolist(), rel=1e-4)
+
+
+@pytest.mark.parametrize("write", ["write_opus_mt", "write_m2m100"])
+def test_models_of_single_sentences_are_scored_without_the_token_of_the_language(write, tmp_path, monkeypatch) -> None:
+    sentence_models = pytest.importorskip("sentence_models")
+    model = getattr(sentence_models, write)(tmp_path).eval()
+    tokenizer = AutoTokenizer.from_pretrained(tmp_path)
+    languages = {"source_language": "en", "target_language": "fr"} if write == "write_m2m100" else {}
+    rows: list[ForcedRow] = []
+
+    def forced_log_probabilities(model, batch, pad_token_ids) -> list[torch.Tensor]:
+        rows.extend(batch)
+        # The first token is nearly impossible, which shows wherever it counts.
+        return [torch.tensor([-1.0 if index else -50.0 for index in range(len(row.target_ids))]) for row in batch]
+
+    monkeypatch.setattr(confidence, "forced_log_probabilities", forced_log_probabilities)
+    translator = DocumentTranslator(model, tokenizer, confidence=True, **languages)
+    (translated,) = translator.translate([SourceDocument([["The committee met on Monday."]])])
+    (row,) = rows
+    (found,) = translated.confidences
+    assert row.target_ids[-1] == tokenizer.eos_token_id
+    if languages:
+        assert row.target_ids[0] == tokenizer.convert_tokens_to_ids("__fr__")
+        assert found.confidence == pytest.approx(math.exp(-1))
+    else:
+        num_tokens = len(row.target_ids)
+        assert found.confidence == pytest.approx(math.exp((-50 - (num_tokens - 1)) / num_tokens))
+    assert len(found.words) == len(translated.paragraphs[0][0].split())
 
 
 def test_confidences_do_not_depend_on_the_batch(small_model) -> None:
