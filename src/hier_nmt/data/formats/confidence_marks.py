@@ -33,7 +33,7 @@ def set_its_confidence(target: Element, confidence: float | None) -> None:
     if confidence is None:
         target.attrib.pop(_VALUE, None)
         return
-    target.set(_VALUE, written(confidence))
+    # The root first, which declares the namespace for all.
     root = target.getroottree().getroot()
     root.set(_VERSION, root.get(_VERSION) or "2.0")
     tools = (root.get(_TOOL) or "").split()
@@ -42,6 +42,7 @@ def set_its_confidence(target: Element, confidence: float | None) -> None:
     elif _ANNOTATOR not in tools:
         # The others are another tool's.
         target.set(_TOOL, _ANNOTATOR)
+    target.set(_VALUE, written(confidence))
 
 
 def set_metadata_confidence(segment: Element, confidence: float | None) -> None:
