@@ -18,8 +18,10 @@ from .models.hier_nmt.modeling_hier_nmt import HierNMTForConditionalGeneration, 
 from .models.rnn.modeling_rnn_nmt import RNNNMTForConditionalGeneration, RNNNMTModel
 from .publishing.exported_code import write_code
 from .text.glossary import Glossary
+from .text.translation_memory import TranslationMemory
 from .translation.engines import register_engines
 from .translation.glossary_options import GlossaryReaders, register_glossary_readers
+from .translation.memory_options import register_memory_reader
 from .translation.pipeline_document_translation import DocumentTranslationPipeline, register_pipelines
 
 
@@ -35,6 +37,13 @@ def read_terms_file(path: Path) -> list[str]:
     from .data.glossary_files import read_terms
 
     return read_terms(path)
+
+
+def read_memory_file(path: Path, source_language: str, target_language: str, threshold: float) -> TranslationMemory:
+    """See `hier_nmt.data.memory_files.read_memory`."""
+    from .data.memory_files import read_memory
+
+    return read_memory(path, source_language, target_language, threshold)
 
 
 def run_with_engine(model: PreTrainedModel, engine: str) -> PreTrainedModel:
@@ -63,6 +72,7 @@ register_code_writer(write_code)
 register_backends()
 register_engines(run_with_engine)
 register_glossary_readers(GlossaryReaders(read_glossary_file, read_terms_file))
+register_memory_reader(read_memory_file)
 
 __all__ = [
     "DocumentTranslationPipeline",

@@ -223,3 +223,67 @@ def test_translate_continues_an_interrupted_run_only_with_the_same_terms(
             uses.append(found)
     assert uses[0] == uses[1]
     assert [use.source for use in uses[0]] == ["b"]
+
+
+MEMORY = (
+    '<tmx version="1.4"><header/><body>'
+    '<tu><tuv xml:lang="en"><seg>A b!</seg></tuv><tuv xml:lang="fr"><seg>Oui !</seg></tuv></tu>'
+    '<tu><tuv xml:lang="en"><seg>C d.</seg></tuv><tuv xml:lang="de"><seg>Ja.</seg></tuv></tu></body></tmx>'
+)
+
+
+@pytest.mark.parametrize("name", ["in.txt", "in.html"])
+def test_translate_takes_sentences_from_a_memory(repository, checkpoint, tmp_path, capsys, name) -> None:
+    (tmp_path / "memory.tmx").write_text(MEMORY)
+    (tmp_path / name).write_text("A  b!\n\nD!\n" if name == "in.txt" else "<p>A  b!</p>\n<p>D!</p>\n")
+    options = ["--model", checkpoint, "--beams", 1, "--memory", tmp_path / "memory.tmx", "--memory-threshold", 100]
+    output = tmp_path / f"out-{name}"
+    assert run_command("translate", tmp_path / name, *options, "--output", output) == 0
+    told = capsys.readouterr().err
+    assert "translation memory: 1 sentences taken from it, 0 others similar to some in it" in told
+    assert "2 sentences, 1 of them from the translation memory, in " in told
+    assert "Oui !" in output.read_text()
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (MEMORY.replace('"fr"', '"es"'), "no unit in 'en' has a text in 'fr'; languages: de, en, es"),
+        (MEMORY.replace('"en"', '"es"'), "no unit in 'en'; languages: de, es, fr"),
+        ("<tmx><body></body></tmx>", "no unit in 'en'; languages: none"),
+        (MEMORY[:-20], "not well-formed XML"),
+        ("<tbx/>", "not TMX"),
+        ("", "empty file"),
+    ],
+)
+def test_translate_names_a_memory_that_cannot_be_used(repository, tmp_path, capsys, checkpoint, content, message):
+    (tmp_path / "in.txt").write_text("A!")
+    (tmp_path / "memory.tmx").write_text(content)
+    options = ["--model", checkpoint, "--memory", tmp_path / "memory.tmx", "--memory-threshold", 100]
+    assert run_command("translate", tmp_path / "in.txt", *options) == 1
+    told = capsys.readouterr().err
+    assert "memory.tmx" in told
+    assert message in told
+
+
+def test_translate_reports_the_sentences_to_look_at(repository, checkpoint, tmp_path, capsys) -> None:
+    (tmp_path / "in.txt").write_text("A b! C!\n\n123\n\nD! E f g!\n")
+    options = ["--model", checkpoint, "--beams", 1, "--output", tmp_path / "out.txt", "--report"]
+    assert run_command("translate", tmp_path / "in.txt", *options) == 0
+    told = capsys.readouterr().err.splitlines()
+    assert sum(line.startswith("to look at: ") for line in told) == 1
+    (least,) = [line for line in told if "among the least confident" in line]
+    number, confidence = least.removeprefix("sentence ").split(" (confidence ")
+    assert int(number) in range(1, 6)
+    assert 0 <= float(confidence.split(")")[0]) <= 1
+
+
+def test_translate_writes_confidences_into_xliff(repository, checkpoint, tmp_path) -> None:
+    unit = '<trans-unit id="1"><source>A b!</source></trans-unit>'
+    languages = 'source-language="en" target-language="fr"'
+    file = f'<file original="a" {languages} datatype="plaintext"><body>{unit}</body></file>'
+    (tmp_path / "in.xlf").write_text(f'<xliff version="1.2">{file}</xliff>')
+    options = ["--model", checkpoint, "--beams", 1, "--output", tmp_path / "out.xlf"]
+    assert run_command("translate", tmp_path / "in.xlf", *options, "--confidence") == 0
+    written = (tmp_path / "out.xlf").read_text()
+    assert 0 <= float(written.partition('its:mtConfidence="')[2].partition('"')[0]) <= 1

@@ -34,7 +34,9 @@ from ..data.formats.document_file import DocumentFile
 from ..data.formats.registry import FILE_CLASSES, format_of, write_document_file
 from ..data.formats.wrapped_text import WrappedTextFile
 from ..data.glossary_files import read_glossary, read_terms
+from ..data.memory_files import read_memory
 from ..data.text_files import check_writable, escape_unknown_characters, locked, read_text, write_bytes
+from ..jobs.sentence_report import report_lines
 from ..jobs.shared_translation import UnfinishedWork, Workers, helping_processes, is_opened
 from ..jobs.translate_files import (
     TranslatedSentence,
@@ -43,6 +45,7 @@ from ..jobs.translate_files import (
     languages_of,
     load_config,
     load_pipeline,
+    notes_of,
     output_path,
     printed_lines,
     translate_file,
@@ -50,9 +53,11 @@ from ..jobs.translate_files import (
 from ..jobs.translate_pages import MARKUP_FORMATS, Page, markup_format_of, read_file, translate_page
 from ..text.glossary import UNUSED, Glossary, TermUse
 from ..text.segmentation import segment_text, sentences_by_paragraph
+from ..text.translation_memory import DEFAULT_THRESHOLD, TranslationMemory
 from ..translation.document_translator import STRATEGIES
 from ..translation.glossary_options import GLOSSARY_METHODS, terms_of
 from ..translation.translation_report import DecodingStatistics
+from ..translation.translation_state import TranslatedDocument
 from .resources import SAMPLE_DOCUMENT, model_or_shipped
 
 ALONE = Workers()
@@ -106,6 +111,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="TERM_OR_FILE",
         help="a term that stays as it is, or a file of them, one in a line; may be given several times",
     )
+    parser.add_argument(
+        "--memory",
+        type=Path,
+        metavar="FILE",
+        help="translation memory (TMX): sentences that it has are not translated again; similar ones are reported",
+    )
+    parser.add_argument(
+        "--memory-threshold",
+        type=_percentage,
+        default=DEFAULT_THRESHOLD,
+        metavar="PERCENT",
+        help="similarity from which a sentence of the memory is reported; 100: only equal ones are looked for; "
+        "default: %(default)g",
+    )
+    parser.add_argument(
+        "--confidence",
+        action="store_true",
+        help="how confident the model is of each sentence; XLIFF and TMX have it in the output",
+    )
+    parser.add_argument(
+        "--report",
+        action="store_true",
+        help="print at the end the sentences that a person should look at: the least confident ones, those that were "
+        "copied, cut, split or decoded again, and matches of the memory (with --confidence)",
+    )
     parser.add_argument("--strategy", choices=STRATEGIES, help="default: what suits the model's windows")
     parser.add_argument(
         "--retranslate", action="store_true", help="also translate units again that have a translation in the file"
@@ -137,6 +167,16 @@ def _positive(text: str) -> int:
     return int(text)
 
 
+def _percentage(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value <= 100:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a percentage above 0 and up to 100")
+    return value
+
+
 @dataclass(frozen=True)
 class _Task:
     """What to do; determined before the model is loaded."""
@@ -146,6 +186,7 @@ class _Task:
     context: list[list[str]]
     glossary: Glossary | None
     do_not_translate: tuple[str, ...]
+    memory: TranslationMemory | None
     output: Path | None
     form: str | None
 
@@ -178,6 +219,7 @@ def _task(options: argparse.Namespace) -> _Task:
         sentences_by_paragraph(segment_text(context, languages[0])),
         None if options.glossary is None else read_glossary(options.glossary, *languages),
         _untranslated_terms(options.do_not_translate),
+        None if options.memory is None else _memory(options.memory, *languages, options.memory_threshold),
         output,
         options.form or default_form,
     )
@@ -188,14 +230,20 @@ def _untranslated_terms(values: Sequence[str]) -> tuple[str, ...]:
     return terms_of([term for value in values for term in (read_terms(value) if Path(value).is_file() else [value])])
 
 
-def translate(options: argparse.Namespace, workers: Workers = ALONE, waits: bool = True) -> list[TranslatedSentence]:
+def translate(
+    options: argparse.Namespace,
+    workers: Workers = ALONE,
+    waits: bool = True,
+    total: DecodingStatistics | None = None,
+) -> list[TranslatedSentence]:
     """Translates the file, writes or prints it, and returns its sentences; raises UnfinishedWork where others have
-    parts of it and this process does not wait for them."""
+    parts of it and this process does not wait for them. The counts are added to `total`."""
     task = _task(options)
+    total = DecodingStatistics() if total is None else total
     if not workers.is_main:
-        return _translated(task, options, workers, waits)[1]
+        return _translated(task, options, workers, waits, total)[1]
     with nullcontext() if task.output is None else locked(task.output):
-        content, sentences = _translated(task, options, workers, waits)
+        content, sentences = _translated(task, options, workers, waits, total)
         if task.output is not None:
             if isinstance(task.document, DocumentFile):
                 write_document_file(task.output, task.document, content)
@@ -225,7 +273,7 @@ def _unfinished(task: _Task, workers: Workers) -> Path | None:
 
 
 def _translated(
-    task: _Task, options: argparse.Namespace, workers: Workers, waits: bool
+    task: _Task, options: argparse.Namespace, workers: Workers, waits: bool, total: DecodingStatistics
 ) -> tuple[bytes, list[TranslatedSentence]]:
     """The content of the translated file, and its sentences; reports on standard error what was skipped or kept."""
     pipe = _pipeline(options.model, options.device, options.engine)
@@ -240,6 +288,8 @@ def _translated(
         "glossary": task.glossary,
         "glossary_method": options.glossary_method,
         "do_not_translate": task.do_not_translate,
+        "memory": task.memory,
+        "confidence": options.confidence or options.report,
         "output_file": _unfinished(task, workers),
         "target_tokenizer": pipe.target_tokenizer,
         "strategy": options.strategy,
@@ -250,16 +300,23 @@ def _translated(
         "waits": waits,
     }
     if isinstance(task.document, Page):
-        content, sentences, skipped = translate_page(pipe.model, pipe.tokenizer, task.document, **how)
+        results: list[TranslatedDocument] = []
+        page = translate_page(pipe.model, pipe.tokenizer, task.document, results=results, **how)
+        content, sentences, skipped = page
+        notes = notes_of(results)
         for name, count in skipped.items():
             print(f"skipped: the text in {count} <{name}>", file=sys.stderr)
     else:
         found = translate_file(pipe.model, pipe.tokenizer, task.document, retranslate=options.retranslate, **how)
         if found.num_kept:
             print(f"existing translations kept: {found.num_kept} (--retranslate replaces them)", file=sys.stderr)
+        task.document.confidences, task.document.from_memory = found.confidences, found.from_memory
+        notes = found.notes
         content, sentences = task.document.translated(found.translations), found.sentences
-    for line in [*statistics.protection(), *statistics.terms(), *_unused_terms(terms)]:
+    lines = [*statistics.protection(), *statistics.terms(), *_unused_terms(terms), *statistics.memory()]
+    for line in [*lines, *(report_lines(sentences, notes) if options.report else ())]:
         print(line, file=sys.stderr)
+    total.add(statistics)
     return content, sentences
 
 
@@ -269,8 +326,9 @@ def _unused_terms(terms: Sequence[TermUse]) -> list[str]:
     return [f"not used in {count} sentences: {source} = {target}" for (source, target), count in counts.most_common()]
 
 
-# One model for all files.
+# One model, and one memory, for all files.
 _pipeline = cache(load_pipeline)
+_memory = cache(read_memory)
 
 
 def _print(content: bytes, sentences: Sequence[TranslatedSentence], form: str | None) -> None:
@@ -297,9 +355,11 @@ def run(options: argparse.Namespace) -> None:
     with helping_processes(options.workers, options.arguments) as workers:
         if workers.count > 1:
             options.device = device_of(options.device, workers)
-        num_sentences = _translate_all(files, workers)
+        total = DecodingStatistics()
+        num_sentences = _translate_all(files, workers, total)
     if workers.is_main:
-        print(f"{num_sentences} sentences in {time.perf_counter() - start:.0f} seconds", file=sys.stderr)
+        known = f", {total.num_from_memory} of them from the translation memory," if options.memory else ""
+        print(f"{num_sentences} sentences{known} in {time.perf_counter() - start:.0f} seconds", file=sys.stderr)
 
 
 def _options_of_files(options: argparse.Namespace) -> list[argparse.Namespace]:
@@ -326,12 +386,13 @@ def _with(options: argparse.Namespace, **changed: Any) -> argparse.Namespace:
     return argparse.Namespace(**{**vars(options), **changed})
 
 
-def _translate_all(files: Sequence[argparse.Namespace], workers: Workers) -> int:
-    """Translates all files and returns the number of sentences; errors in any of them come before the first is."""
+def _translate_all(files: Sequence[argparse.Namespace], workers: Workers, total: DecodingStatistics) -> int:
+    """Translates all files and returns the number of sentences; the counts are added to `total`. Errors in any of them
+    come before the first is translated."""
     # A single file is read but once.
     folders = [_checked(one, workers) for one in files] if len(files) > 1 or workers.count > 1 else []
     if workers.count == 1:
-        return sum(len(translate(one)) for one in files)
+        return sum(len(translate(one, total=total)) for one in files)
     if workers.is_main:
         for folder in folders:
             folder.mkdir(parents=True, exist_ok=True)
@@ -339,11 +400,11 @@ def _translate_all(files: Sequence[argparse.Namespace], workers: Workers) -> int
     for one, folder in zip(files, folders, strict=True):
         if workers.is_main or is_opened(folder):
             try:
-                num_sentences += len(translate(one, workers, waits=False))
+                num_sentences += len(translate(one, workers, waits=False, total=total))
             except UnfinishedWork:
                 waiting.append(one)
     if workers.is_main:
-        num_sentences += sum(len(translate(one, workers)) for one in waiting)
+        num_sentences += sum(len(translate(one, workers, total=total)) for one in waiting)
         for folder in folders:
             shutil.rmtree(folder)
     return num_sentences

@@ -1,19 +1,15 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Log-probabilities of given translations under a model (forced decoding), and its continuations of a given context.
-
-Dimensions: B batch, S source tokens, T target tokens, V vocabulary.
-"""
+"""Log-probabilities of given translations under a model (forced decoding), and its continuations of a given context."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from ..configuration.configuration_choices import IGNORED_LABEL
 from ..text.windows import Window, fit_window
 from ..translation.batched_generation import BatchedGenerator, Request
+from ..translation.forced_decoding import ForcedRow, forced_log_probabilities
 from ..translation.translation_vocabulary import TranslationVocabulary
 from .progress import progress_bar
 
@@ -146,7 +142,6 @@ class WindowBuilder:
         return ForcedWindow(source_ids, target_ids, num_leading + len(context) if context else 0)
 
 
-@torch.inference_mode()
 def forced_scores(
     model: PreTrainedModel,
     windows: Sequence[ForcedWindow],
@@ -177,24 +172,10 @@ def forced_scores(
 def _batch_scores(
     model: PreTrainedModel, batch: list[ForcedWindow], pad_token_ids: tuple[int, int]
 ) -> Iterator[WindowScore]:
-    input_ids = padded([window.source_ids for window in batch], pad_token_ids[0])
-    labels = padded([window.target_ids for window in batch], pad_token_ids[1])
-    lengths = torch.tensor([[len(window.source_ids), len(window.target_ids)] for window in batch])
-    source_mask = torch.arange(input_ids.shape[1]) < lengths[:, :1]  # [B, S]
-    target_mask = torch.arange(labels.shape[1]) < lengths[:, 1:]  # [B, T]
-    prepare: Any = model.prepare_decoder_input_ids_from_labels
-    # The padding after a row is hidden from all scored tokens by the causal mask.
-    logits = model(
-        input_ids=input_ids.to(model.device),
-        attention_mask=source_mask.long().to(model.device),
-        decoder_input_ids=prepare(labels=labels.masked_fill(~target_mask, IGNORED_LABEL)).to(model.device),
-        use_cache=False,
-    ).logits
-    log_probabilities = logits.float().log_softmax(-1)  # [B, T, V]
-    chosen = log_probabilities.gather(-1, labels.to(logits.device)[..., None])[..., 0].cpu().double()
-    for row, window in zip(chosen, batch, strict=True):
+    rows = [ForcedRow(window.source_ids, window.target_ids) for window in batch]
+    for row, window in zip(forced_log_probabilities(model, rows, pad_token_ids), batch, strict=True):
         first, stop = window.first, len(window.target_ids)
-        yield WindowScore(row[:first].sum().item(), first, row[first:stop].sum().item(), stop - first)
+        yield WindowScore(row[:first].sum().item(), first, row[first:].sum().item(), stop - first)
 
 
 def continue_windows(
@@ -228,9 +209,3 @@ def continue_windows(
     with generator.inference(), progress_bar(len(requests), " windows", progress) as bar:
         outputs = generator.run(requests, vocabulary.prefix_ends, lambda index: bar.update())
     return [vocabulary.decode([i for i in output.ids if i not in vocabulary.ignored]) for output in outputs]
-
-
-def padded(rows: Sequence[Sequence[int]], pad_token_id: int) -> torch.Tensor:
-    """Rows of ids as a tensor [B, length], padded on the right."""
-    length = max(map(len, rows))
-    return torch.tensor([[*row, *[pad_token_id] * (length - len(row))] for row in rows])

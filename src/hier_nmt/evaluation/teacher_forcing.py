@@ -15,8 +15,8 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from ..configuration.configuration_choices import IGNORED_LABEL
 from ..data.documents import ParallelDocument
 from ..data.window_tables import document_windows
+from ..translation.forced_decoding import padded
 from ..translation.translation_vocabulary import TranslationVocabulary
-from .forced_scoring import padded
 from .metrics import Paragraphs, Score, ScoreReport, score_documents
 from .nearest_words import NearestWords
 from .progress import progress_bar

@@ -18,9 +18,10 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from ..data.documents import ParallelDocument
 from ..data.text_files import locked
 from ..text.glossary import TermUse
+from ..text.translation_memory import MemoryMatch
 from ..translation.batched_generation import check_positive
 from ..translation.document_translator import DocumentTranslator
-from ..translation.translation_report import DecodingStatistics
+from ..translation.translation_report import DecodingStatistics, SentenceConfidence, SentenceEvent
 from ..translation.translation_state import SourceDocument, TranslatedDocument
 from .saved_outputs import SavedOutputs, saved_outputs_path
 from .shared_translation import GROUP_SENTENCES, PREFIX_GROUP_SENTENCES, Workers, group_file, groups_of, work_through
@@ -51,11 +52,13 @@ def translate_documents(
     max_source_tokens: int | None = None,
     max_target_tokens: int | None = None,
     glossary_method: str = "auto",
+    confidence: bool = False,
     group_sentences: int | None = None,
     output_file: str | Path | None = None,
     progress: bool = True,
     statistics: DecodingStatistics | None = None,
     terms: list[TermUse] | None = None,
+    results: list[TranslatedDocument] | None = None,
     workers: Workers | None = None,
     waits: bool = True,
     **generate_kwargs: Any,
@@ -75,6 +78,7 @@ def translate_documents(
         max_batch_tokens: padded source tokens in a batch.
         max_source_tokens, max_target_tokens: limits of a window; default: the model's.
         glossary_method: of the documents' glossaries, see `DocumentTranslator`.
+        confidence: whether each sentence gets a confidence, see `DocumentTranslator`.
         group_sentences: documents are decoded in groups of about this many sentences. Batches are filled from all
             documents of a group, which are written when the group is finished. Default: 1,024, and 16,384 for `prefix`,
             whose batches hold one sentence of each document.
@@ -85,6 +89,7 @@ def translate_documents(
         progress: shows a progress bar of sentences.
         statistics: the run's counts are added to it, including those of documents from an earlier run.
         terms: what became of the terms of glossaries is added to it, sentences counted in each document.
+        results: the translated documents are added to it, with what happened to their sentences and their confidences.
         workers: this process and others that translate the same documents at the same time with the same arguments;
             `output_file` is then a folder, which exists.
         waits: wait for what the others are translating.
@@ -107,6 +112,7 @@ def translate_documents(
         "max_source_tokens": max_source_tokens,
         "max_target_tokens": max_target_tokens,
         "glossary_method": glossary_method,
+        "confidence": confidence,
         "generate_kwargs": generate_kwargs,
     }
 
@@ -126,6 +132,8 @@ def translate_documents(
         statistics.add(total)
     if terms is not None:
         terms.extend(use for document in finished for use in document.terms)
+    if results is not None:
+        results.extend(finished)
     return [document.paragraphs for document in finished]
 
 
@@ -277,6 +285,8 @@ def _source_hash(source: SourceDocument) -> str:
     parts: list[Any] = [source.context, source.context_translation] if source.context else []
     if source.glossary is not None or source.do_not_translate:
         parts += [None if source.glossary is None else source.glossary.terms, source.do_not_translate]
+    if source.memory is not None:
+        parts.append([source.memory.digest, sorted(source.tags.items())])
     return _text_hash([source.paragraphs, *parts] if parts else source.paragraphs)
 
 
@@ -306,8 +316,17 @@ class _TranslationFile:
                 f"{self.path} holds the translation of another text as document {index} "
                 f"(there {line['id']!r}, now {name!r}); give another output file, or delete this one"
             )
-        uses = [TermUse(*use) for use in line.get("terms", ())]
-        return TranslatedDocument(line["paragraphs"], DecodingStatistics(**line["statistics"]), terms=uses)
+        confidences: list[tuple[int, float | None, list[float | None]]] | None = line.get("confidences")
+        return TranslatedDocument(
+            line["paragraphs"],
+            DecodingStatistics(**line["statistics"]),
+            [SentenceEvent(*event) for event in line.get("events", ())],
+            [TermUse(*use) for use in line.get("terms", ())],
+            None
+            if confidences is None
+            else [SentenceConfidence(at, value, tuple(words)) for at, value, words in confidences],
+            [MemoryMatch(*match) for match in line.get("memory", ())],
+        )
 
     def append(self, name: str | None, source: SourceDocument, document: TranslatedDocument) -> None:
         """Writes a finished document and flushes."""
@@ -320,7 +339,8 @@ class _TranslationFile:
                 "source": _source_hash(source),
                 "paragraphs": document.paragraphs,
                 "statistics": asdict(document.statistics),
-                **({"terms": document.terms} if document.terms else {}),
+                **{name: found for name in ("events", "terms", "memory") if (found := getattr(document, name))},
+                **({} if document.confidences is None else {"confidences": document.confidences}),
             }
         )
 
@@ -375,6 +395,7 @@ def _settings(translator: DocumentTranslator) -> dict[str, Any]:
         "max_new_tokens": generator.max_new_tokens,
         "generation": {name: _as_json(value) for name, value in generation.items()},
         "other_options": {name: _as_json(value) for name, value in generator.generate_kwargs.items()},
+        **({} if translator.scorer is None else {"confidence": True}),
         **({} if translator.glossary_method == "auto" else {"glossary_method": translator.glossary_method}),
         "dtype": str(model.dtype),
         "model": _model_hash(model),

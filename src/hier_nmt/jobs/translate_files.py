@@ -6,20 +6,22 @@ import os
 import re
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import groupby, zip_longest
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from transformers import AutoConfig, PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase, pipeline
 from transformers.utils import logging
 
 from ..data.formats.document_file import DocumentFile, Unit
-from ..text.glossary import Glossary
+from ..text.glossary import UNUSED, Glossary
 from ..text.long_sentences import sentence_joiner
 from ..text.segmentation import Segment, replace_sentences, segment_text
-from ..translation.translation_state import SourceDocument
+from ..text.translation_memory import MemoryMatch, Tags, TranslationMemory
+from ..translation.translation_report import INCIDENT_KINDS
+from ..translation.translation_state import SourceDocument, TranslatedDocument
 from .shared_translation import Workers
 from .translate_corpus import Paragraphs, translate_documents
 
@@ -27,6 +29,8 @@ from .translate_corpus import Paragraphs, translate_documents
 PART_SENTENCES = 200
 # Sentences before a part that serve as its context; a window reads as many as fit.
 CONTEXT_SENTENCES = 32
+# The index of a paragraph, a sentence of it, and its inline tags.
+_Row = tuple[int, str, Tags]
 _LINE_BREAK = re.compile(r"[\r\n\v\f\x1c-\x1e\x85\u2028\u2029]+")
 
 
@@ -81,14 +85,39 @@ def output_path(path: Path, source_language: str, target_language: str) -> Path:
     return output
 
 
+class SentenceNotes(NamedTuple):
+    """What a reader may want to know of a translated sentence: its confidence, what happened to it, and what the
+    translation memory has for it."""
+
+    confidence: float | None
+    reasons: tuple[str, ...]
+    match: MemoryMatch | None
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the translation is that of the memory."""
+        return self.match is not None and self.match.score == 100
+
+
 @dataclass(frozen=True)
 class TranslatedFile:
-    """Translations for `DocumentFile.translated`, the translated sentences, and the number of units that kept an
-    existing translation."""
+    """Translations of a file.
+
+    Attributes:
+        translations: for `DocumentFile.translated`.
+        sentences: the translated sentences.
+        num_kept: units that kept an existing translation.
+        notes: what is known of each of the sentences.
+        confidences: of each unit, for `DocumentFile.confidences`, if they were asked for.
+        from_memory: of each unit, for `DocumentFile.from_memory`.
+    """
 
     translations: list[list[str]]
     sentences: list[TranslatedSentence]
     num_kept: int = 0
+    notes: list[SentenceNotes] = field(default_factory=list)
+    confidences: list[list[float | None]] | None = None
+    from_memory: list[list[bool]] | None = None
 
 
 @dataclass(frozen=True)
@@ -105,6 +134,26 @@ class _SplitUnit:
     @property
     def sentences(self) -> list[str]:
         return [segment.text for segment in self.segments if segment.is_sentence]
+
+    def tags(self) -> list[Tags]:
+        """The inline tags of each sentence; one between two sentences is of both."""
+        found, start = [], 0
+        for segment in self.segments:
+            stop = start + len(segment.text)
+            if segment.is_sentence:
+                inside = [(at - start, tag) for at, tag in self.unit.tags if start <= at <= stop]
+                found.append(tuple(inside))
+            start = stop
+        return found
+
+
+class Piece(NamedTuple):
+    """Sentences of one paragraph of a document, the inline tags of each, and whether they are to be translated."""
+
+    is_wanted: bool
+    paragraph: int
+    sentences: Sequence[str]
+    tags: Sequence[Tags]
 
 
 def load_config(checkpoint: str | Path) -> PreTrainedConfig:
@@ -182,6 +231,7 @@ def translate_file(
     context: Sequence[Sequence[str]] = (),
     glossary: Glossary | None = None,
     do_not_translate: tuple[str, ...] = (),
+    memory: TranslationMemory | None = None,
     retranslate: bool = False,
     output_file: str | Path | None = None,
     **options: Any,
@@ -197,6 +247,7 @@ def translate_file(
         context: paragraphs of sentences before each document, read but not translated.
         glossary: terms with prescribed translations.
         do_not_translate: terms that stay as they are.
+        memory: sentences with translations, which are taken for equal ones.
         retranslate: whether to translate units again that have a translation.
         output_file: stores finished parts, see `translate_documents`; an interrupted run continues from it.
         options: of `translate_documents`.
@@ -204,8 +255,10 @@ def translate_file(
     Raises:
         ResumeError: `output_file` belongs to another model, other settings or another text.
     """
-    work = FileTranslation(file, source_language, target_language, part_limit(model), context, retranslate)
-    parts = [replace(part, glossary=glossary, do_not_translate=do_not_translate) for part in work.parts]
+    work = FileTranslation(file, source_language, target_language, part_limit(model), context, retranslate, memory)
+    known: dict[str, Any] = {"glossary": glossary, "do_not_translate": do_not_translate, "memory": memory}
+    parts = [replace(part, **known) for part in work.parts]
+    results: list[TranslatedDocument] = []
     translated = translate_documents(
         model,
         tokenizer,
@@ -213,9 +266,31 @@ def translate_file(
         output_file=output_file,
         source_language=source_language,
         target_language=target_language,
+        results=results,
         **options,
     )
-    return work.finish(translated)
+    return work.finish(translated, notes_of(results))
+
+
+def notes_of(results: Iterable[TranslatedDocument]) -> list[SentenceNotes]:
+    """What is known of each sentence of translated documents, in order."""
+    return [note for document in results for note in _notes(document)]
+
+
+def _notes(document: TranslatedDocument) -> list[SentenceNotes]:
+    num_sentences = sum(map(len, document.paragraphs))
+    confidences = [None] * num_sentences if document.confidences is None else document.confidences
+    reasons: list[list[str]] = [[] for _ in range(num_sentences)]
+    for event in sorted(document.events, key=lambda event: INCIDENT_KINDS.index(event.kind)):
+        reasons[event.sentence].append(f"{event.kind.replace('_', ' ')}: {event.reason}")
+    for use in document.terms:
+        if use.use == UNUSED:
+            reasons[use.sentence].append(f"term not used: {use.source} = {use.target}")
+    matches = {match.sentence: match for match in document.memory}
+    return [
+        SentenceNotes(None if one is None else one.confidence, tuple(reasons[index]), matches.get(index))
+        for index, one in enumerate(confidences)
+    ]
 
 
 class FileTranslation:
@@ -227,6 +302,7 @@ class FileTranslation:
         limit: the maximum number of sentences of a part; None: documents are not divided.
         context: paragraphs of sentences before each document, read but not translated.
         retranslate: whether to translate units again that have a translation.
+        memory: a unit that it has as a whole is not divided into sentences.
 
     Attributes:
         parts: to translate, by whatever means.
@@ -240,8 +316,9 @@ class FileTranslation:
         limit: int | None,
         context: Sequence[Sequence[str]] = (),
         retranslate: bool = False,
+        memory: TranslationMemory | None = None,
     ) -> None:
-        self._documents = _split_units(file, source_language)
+        self._documents = _split_units(file, source_language, memory)
         self._joiner, self._retranslate = sentence_joiner(target_language), retranslate
         self._wanted = [
             [unit for unit in units if unit.has_letters and (retranslate or not unit.unit.is_translated)]
@@ -253,8 +330,8 @@ class FileTranslation:
             for part in document_parts(_pieces(units, wanted), context, limit)
         ]
 
-    def finish(self, translated: Iterable[Paragraphs]) -> TranslatedFile:
-        """The file's translations, given the paragraphs of translated sentences of each part."""
+    def finish(self, translated: Iterable[Paragraphs], notes: Sequence[SentenceNotes] = ()) -> TranslatedFile:
+        """The file's translations, given the paragraphs of translated sentences of each part, and notes on them."""
         sentences = iter(
             [_LINE_BREAK.sub(" ", text) for part in translated for paragraph in part for text in paragraph]
         )
@@ -263,23 +340,54 @@ class FileTranslation:
         for units, wanted in zip(self._documents, self._wanted, strict=True):
             chosen = set(map(id, wanted))
             translations.append([_translation(one, id(one) in chosen, sentences, self._joiner, pairs) for one in units])
-        if self._retranslate:
-            return TranslatedFile(translations, pairs)
         num_kept = sum(one.unit.is_translated for units in self._documents for one in units)
-        return TranslatedFile(translations, pairs, num_kept)
+        file = TranslatedFile(translations, pairs, 0 if self._retranslate else num_kept, list(notes))
+        if not notes:
+            return file
+        of_units = self._notes_of_units(notes)
+        confidences = [list(map(_lowest_confidence, units)) for units in of_units]
+        has_confidence = any(note.confidence is not None for note in notes)
+        from_memory = [[bool(unit) and all(note.is_exact for note in unit) for unit in units] for units in of_units]
+        return replace(file, confidences=confidences if has_confidence else None, from_memory=from_memory)
+
+    def _notes_of_units(self, notes: Sequence[SentenceNotes]) -> list[list[list[SentenceNotes]]]:
+        """The notes on the sentences of each unit of each document; none for units that are not translated."""
+        rest = iter(notes)
+        found = []
+        for units, wanted in zip(self._documents, self._wanted, strict=True):
+            chosen = set(map(id, wanted))
+            found.append([[next(rest) for _ in one.sentences] if id(one) in chosen else [] for one in units])
+        return found
 
 
-def _split_units(file: DocumentFile, language: str) -> list[list[_SplitUnit]]:
-    """The units of each document, split into sentences."""
+def _lowest_confidence(notes: Sequence[SentenceNotes]) -> float | None:
+    """The lowest confidence of the sentences of a unit; None if the model has not translated all of them."""
+    known = [note.confidence for note in notes if note.confidence is not None]
+    return min(known) if known and len(known) == len(notes) else None
+
+
+def _split_units(file: DocumentFile, language: str, memory: TranslationMemory | None = None) -> list[list[_SplitUnit]]:
+    """The units of each document, split into sentences, unless the memory has the whole unit."""
     paragraph = -1
     documents = []
     for document in file.documents:
         units = []
         for group in document.paragraphs:
             paragraph += 1
-            units += [_SplitUnit(unit, segment_text(unit.source, language), paragraph) for unit in group]
+            for unit in group:
+                is_known = memory is not None and memory.exact(unit.source, unit.tags) is not None
+                segments = _undivided(unit.source) if is_known else segment_text(unit.source, language)
+                units.append(_SplitUnit(unit, segments, paragraph))
         documents.append(units)
     return documents
+
+
+def _undivided(text: str) -> list[Segment]:
+    """The text as one sentence, with the white space around it."""
+    inside = text.strip()
+    before, _, after = text.partition(inside)
+    parts = ((before, False), (inside, True), (after, False))
+    return [Segment(part, is_sentence, 0) for part, is_sentence in parts if part]
 
 
 def _translation(
@@ -293,9 +401,9 @@ def _translation(
     return replace_sentences(one.segments, found, joiner)
 
 
-def _pieces(units: Sequence[_SplitUnit], wanted: Sequence[_SplitUnit]) -> Iterator[tuple[bool, int, list[str]]]:
+def _pieces(units: Sequence[_SplitUnit], wanted: Sequence[_SplitUnit]) -> Iterator[Piece]:
     chosen = set(map(id, wanted))
-    return ((id(one) in chosen, one.paragraph, one.sentences) for one in units)
+    return (Piece(id(one) in chosen, one.paragraph, one.sentences, one.tags()) for one in units)
 
 
 def part_limit(model: PreTrainedModel) -> int | None:
@@ -304,39 +412,40 @@ def part_limit(model: PreTrainedModel) -> int | None:
 
 
 def document_parts(
-    pieces: Iterable[tuple[bool, int, Sequence[str]]], context: Sequence[Sequence[str]], limit: int | None
+    pieces: Iterable[Piece], context: Sequence[Sequence[str]], limit: int | None
 ) -> Iterator[SourceDocument]:
     """The wanted sentences of a document in parts, each with the sentences before it as context.
 
     Args:
-        pieces: for each piece of the document whether it is wanted, the index of its paragraph, and its sentences.
+        pieces: the document.
         context: paragraphs of sentences before the document.
         limit: the maximum number of sentences of a part, or None.
     """
-    row = [(-index, sentence) for index, paragraph in enumerate(context, start=1) for sentence in paragraph]
+    row: list[_Row] = [(-index, one, ()) for index, paragraph in enumerate(context, start=1) for one in paragraph]
     start = len(row)
-    for is_wanted, paragraph, sentences in pieces:
-        if not is_wanted:
+    for piece in pieces:
+        if not piece.is_wanted:
             yield from _part(row, start, limit)
-            start = len(row) + len(sentences)
-        for sentence in sentences:
-            row.append((paragraph, sentence))
+            start = len(row) + len(piece.sentences)
+        for sentence, tags in zip(piece.sentences, piece.tags, strict=True):
+            row.append((piece.paragraph, sentence, tags))
             if len(row) - start == limit:
                 yield from _part(row, start, limit)
                 start = len(row)
     yield from _part(row, start, limit)
 
 
-def _part(row: Sequence[tuple[int, str]], start: int, limit: int | None) -> Iterator[SourceDocument]:
+def _part(row: Sequence[_Row], start: int, limit: int | None) -> Iterator[SourceDocument]:
     """A part with the sentences from `start` on, if there are any, and those before them as context."""
     if start < len(row):
         before = row[:start] if limit is None else row[max(0, start - CONTEXT_SENTENCES) : start]
-        yield SourceDocument(_in_paragraphs(row[start:]), _in_paragraphs(before))
+        tags = {number: tags for number, (_, _, tags) in enumerate(row[start:]) if tags}
+        yield SourceDocument(_in_paragraphs(row[start:]), _in_paragraphs(before), tags=tags)
 
 
-def _in_paragraphs(sentences: Sequence[tuple[int, str]]) -> list[list[str]]:
+def _in_paragraphs(sentences: Sequence[_Row]) -> list[list[str]]:
     """The sentences, given with the index of their paragraph, grouped by paragraph."""
     paragraphs: dict[int, list[str]] = {}
-    for paragraph, sentence in sentences:
+    for paragraph, sentence, _ in sentences:
         paragraphs.setdefault(paragraph, []).append(sentence)
     return list(paragraphs.values())

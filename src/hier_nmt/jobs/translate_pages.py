@@ -18,10 +18,12 @@ from ..data.text_files import byte_order_mark
 from ..text.document_layout import DocumentLayout
 from ..text.glossary import Glossary
 from ..text.long_sentences import sentence_joiner
+from ..text.translation_memory import TranslationMemory
 from ..translation.pipeline_inputs import TEXT_FORMATS, document_layout
+from ..translation.translation_state import TranslatedDocument
 from .skipped_text import count_skipped
 from .translate_corpus import Paragraphs, translate_documents
-from .translate_files import TranslatedSentence, document_parts, part_limit
+from .translate_files import Piece, TranslatedSentence, document_parts, part_limit
 
 # Text formats of the pipeline, and the file endings that select them.
 MARKUP_FORMATS = tuple(name for name in TEXT_FORMATS if name != "plain")
@@ -96,6 +98,8 @@ def translate_page(
     context: Sequence[Sequence[str]] = (),
     glossary: Glossary | None = None,
     do_not_translate: tuple[str, ...] = (),
+    memory: TranslationMemory | None = None,
+    results: list[TranslatedDocument] | None = None,
     output_file: str | Path | None = None,
     **options: Any,
 ) -> tuple[bytes, list[TranslatedSentence], Mapping[str, int]]:
@@ -110,6 +114,8 @@ def translate_page(
         context: paragraphs of sentences before the page, read but not translated.
         glossary: terms with prescribed translations.
         do_not_translate: terms that stay as they are.
+        memory: sentences with translations, which are taken for equal ones.
+        results: the translated parts are added to it, see `notes_of`.
         output_file: stores finished parts, see `translate_documents`; an interrupted run continues from it.
         options: of `translate_documents`.
 
@@ -118,7 +124,8 @@ def translate_page(
         ResumeError: `output_file` belongs to another model, other settings or another text.
     """
     work = PageTranslation(page, source_language, target_language, part_limit(model), context)
-    parts = [replace(part, glossary=glossary, do_not_translate=do_not_translate) for part in work.parts]
+    known: dict[str, Any] = {"glossary": glossary, "do_not_translate": do_not_translate, "memory": memory}
+    parts = [replace(part, **known) for part in work.parts]
     translated = translate_documents(
         model,
         tokenizer,
@@ -126,6 +133,7 @@ def translate_page(
         output_file=output_file,
         source_language=source_language,
         target_language=target_language,
+        results=results,
         **options,
     )
     return work.finish(translated)
@@ -145,7 +153,11 @@ class LayoutTranslation:
 
     def __init__(self, layout: DocumentLayout, limit: int | None, context: Sequence[Sequence[str]] = ()) -> None:
         self.layout = layout
-        pieces = ((True, index, paragraph) for index, paragraph in enumerate(layout.paragraphs()))
+        tags = iter([slot.tags() for slot in layout.slots])
+        pieces = (
+            Piece(True, index, paragraph, [next(tags) for _ in paragraph])
+            for index, paragraph in enumerate(layout.paragraphs())
+        )
         self.parts = list(document_parts(pieces, context, limit))
 
     def text(self, translated: Iterable[Paragraphs]) -> str:

@@ -66,6 +66,11 @@ class Ctranslate2Model(HierNMTForConditionalGeneration):
         self._target_ids = {name: index for index, name in enumerate(self._target_names)}
 
     @property
+    def pytorch_model(self) -> PreTrainedModel:
+        """The model that was exported."""
+        return self._exported[0]
+
+    @property
     def device(self) -> torch.device:
         """Where inputs are wanted."""
         return torch.device("cpu")

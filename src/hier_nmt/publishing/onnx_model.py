@@ -78,6 +78,11 @@ class OnnxModel(HierNMTForConditionalGeneration):
         return super().generate(*args, input_ids=input_ids, **kwargs)
 
     @property
+    def pytorch_model(self) -> PreTrainedModel:
+        """The model that was exported."""
+        return self._exported[0]
+
+    @property
     def device(self) -> torch.device:
         """Where inputs are wanted."""
         return torch.device("cpu")

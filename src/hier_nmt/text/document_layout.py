@@ -10,6 +10,7 @@ from typing import NamedTuple
 from .inline_markup import Mark, insert_marks
 from .protected_spans import OBJECT
 from .segmentation import segment_text
+from .translation_memory import Tags
 
 
 class PlacedSentence(NamedTuple):
@@ -38,6 +39,11 @@ class SentenceSlot(NamedTuple):
     marks: tuple[Mark, ...] = ()
     escape: Callable[[str], str] = str
     objects: tuple[str, ...] = ()
+
+    def tags(self) -> Tags:
+        """The position in `text` of each piece of inline markup, and the markup."""
+        words = zip((match.start() for match in re.finditer(OBJECT, self.text)), self.objects, strict=False)
+        return (*((mark.position, mark.text) for mark in self.marks), *words)
 
     def with_objects(self, text: str) -> str:
         """The text of the sentence, or its translation, with each `OBJECT` replaced by the original markup."""

@@ -21,6 +21,7 @@ Dimensions: B batch, S source tokens, T target tokens.
 """
 
 from collections.abc import Callable, Generator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -28,6 +29,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from ..text.long_sentences import sentence_joiner, split_long_sentence
 from ..text.windows import Window, fit_window
 from .batched_generation import BatchedGenerator, Output, Request, StopConditions, check_positive
+from .confidence import ConfidenceScorer
 from .generation_constraints import ExpectedWindow
 from .glossary_options import methods_of
 from .language_tokens import LanguageTokens, check_languages, check_translates
@@ -68,6 +70,8 @@ class DocumentTranslator:
         max_target_tokens: longest target window; default: the model's.
         glossary_method: how the terms of glossaries come into translations: `auto`, `inline` or `constrained`, see
             `glossary_options.methods_of`.
+        confidence: whether each sentence and word gets a confidence, see `confidence`; it costs a pass over the
+            finished translations.
         generate_kwargs: options of `generate`. `max_new_tokens` replaces the limit of 2 x source length + 10.
         on_progress: called with the number of sentences that were translated, those of a long window while it is
             written. A negative number takes back those of a window that is thrown away; they are counted again when
@@ -93,6 +97,7 @@ class DocumentTranslator:
         max_source_tokens: int | None = None,
         max_target_tokens: int | None = None,
         glossary_method: str = "auto",
+        confidence: bool = False,
         generate_kwargs: dict[str, Any] | None = None,
         on_progress: Callable[[int], object] | None = None,
     ) -> None:
@@ -134,6 +139,9 @@ class DocumentTranslator:
         self.has_inline_terms, is_constrained = methods_of(glossary_method, model, self.vocabulary)
         decoder = TermDecoder(self.generator, self.vocabulary, self._request_for_terms)
         self.term_decoder = decoder if is_constrained else None
+        self.scorer = (
+            ConfidenceScorer(model, self.vocabulary, batch_size, self.max_target_tokens) if confidence else None
+        )
         self.limits = self.generator.limits
         self.joiner = sentence_joiner(getattr(config, "target_language", None))
         self.on_progress = on_progress or (lambda num_sentences: None)
@@ -152,7 +160,51 @@ class DocumentTranslator:
                 self._decode_in_order(working)
             else:
                 self._decode_jobs(jobs)
-        return [document.finish() for document in working]
+            return self._finished(working, jobs)
+
+    def _finished(self, working: Sequence[TranslationState], jobs: Sequence[WindowJob]) -> list[TranslatedDocument]:
+        """The documents as their readers want them, with confidences if they are wanted."""
+        scorer = self.scorer
+        if scorer is None:
+            return [document.finish() for document in working]
+        scorer.score(self._windows_to_score(working, jobs))
+        return [replace(document.finish(), confidences=scorer.confidences(document)) for document in working]
+
+    def _windows_to_score(self, working: Sequence[TranslationState], jobs: Sequence[WindowJob]) -> list[WindowJob]:
+        """The windows of finished translations, as they were decoded; pieces of long sentences are windows alone."""
+        windows: list[WindowJob] = []
+        for document in working:
+            for pieces in document.pieces.values():
+                decoded = [index for index in range(len(pieces.texts)) if pieces.target_ids[index]]
+                windows += [WindowJob(pieces, Window(index, index + 1), index) for index in decoded]
+        if self.strategy == "document":
+            return [*windows, *(window for job in jobs for window in self._blocks_to_score(job))]
+        for document in working:
+            windows += [
+                WindowJob(document, self._translated_window(document, index), index)
+                for index in range(document.first, len(document.texts))
+                if document.target_ids[index] and index not in document.pieces and index not in document.known
+            ]
+        return windows
+
+    def _blocks_to_score(self, job: WindowJob) -> list[WindowJob]:
+        """The translated sentences of a block, together if they are not longer than the model's limit, else each behind
+        as much of the block as fits."""
+        document, first = job.document, job.first
+        runs: list[WindowJob] = []
+        for index in range(first, job.window.stop):
+            if document.target_ids[index]:
+                joins = bool(runs) and runs[-1].window.stop == index
+                start = runs.pop().window.start if joins else index
+                runs.append(WindowJob(document, Window(start, index + 1), start))
+        return [window for run in runs for window in self._within_limits(run)]
+
+    def _within_limits(self, run: WindowJob) -> list[WindowJob]:
+        document, window = run.document, run.window
+        if self._fit(document, window) == window:
+            return [run]
+        places = range(*window)
+        return [WindowJob(document, self._fit(document, Window(window.start, at + 1)), at) for at in places]
 
     def stream(self, document: SourceDocument) -> Generator[str, None, TranslatedDocument]:
         """The translation of every sentence of a document, in order, each as soon as it is known.
@@ -172,7 +224,9 @@ class DocumentTranslator:
             with self.generator.inference():
                 self._decode_from(working, index, jobs)
         yield from working.ready(len(working.texts))
-        return working.finish()
+        with self.generator.inference():
+            (finished,) = self._finished([working], list(jobs.values()))
+        return finished
 
     def _decode_from(self, document: TranslationState, start: int, jobs: dict[int, WindowJob]) -> None:
         """Decodes the first sentence that is not known, and with it some of those that follow."""
@@ -284,17 +338,21 @@ class DocumentTranslator:
 
     def _request_for_terms(self, document: TranslationState, index: int) -> tuple[Request, StopConditions]:
         """The current sentence behind the translations of its context, or alone if it has none; and how it may end."""
+        window = self._translated_window(document, index)
+        if window.start == index:
+            return self._request(document.alone_ids(index)), self.vocabulary.alone_ends()
+        prefix_ids, num_source = document.prefix_ids(window), document.source_lengths[index]
+        return self._request(document.source_ids(window), prefix_ids, num_source), self.vocabulary.prefix_ends
+
+    def _translated_window(self, document: TranslationState, index: int) -> Window:
+        """A sentence and those directly before it, within its window, that have a translation."""
         start = index
         if self.window_sentences != 1 and self.vocabulary.has_separators:
             wanted = Window(0 if self.window_sentences == 0 else max(0, index + 1 - self.window_sentences), index + 1)
             start = self._fit(document, wanted).start
             untranslated = [at for at in range(start, index) if not document.target_ids[at] or at in document.long]
             start = untranslated[-1] + 1 if untranslated else start
-        window = Window(start, index + 1)
-        if start == index:
-            return self._request(document.alone_ids(index)), self.vocabulary.alone_ends()
-        prefix_ids, num_source = document.prefix_ids(window), document.source_lengths[index]
-        return self._request(document.source_ids(window), prefix_ids, num_source), self.vocabulary.prefix_ends
+        return Window(start, index + 1)
 
     def _jobs(self, document: TranslationState) -> list[WindowJob]:
         """The windows of a document, of the strategies that know them beforehand."""

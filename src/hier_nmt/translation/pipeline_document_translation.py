@@ -29,10 +29,12 @@ from ..configuration.library_internals import (
 from ..text.document_layout import DocumentLayout, PlacedSentence
 from ..text.long_sentences import sentence_joiner
 from .batched_generation import check_positive
+from .confidence import align_words
 from .document_translator import DocumentTranslator
 from .engines import run_by
 from .glossary_options import glossary_of, terms_of
 from .language_tokens import LanguageTokens, check_translates
+from .memory_options import memory_of
 from .pipeline_inputs import (
     checked_document,
     context_paragraphs,
@@ -42,7 +44,7 @@ from .pipeline_inputs import (
     with_context,
 )
 from .pipeline_tokenizers import TARGET_TOKENIZER_FOLDER, target_tokenizer_of, tokenizer_of
-from .translation_report import DecodingStatistics, details
+from .translation_report import DecodingStatistics, SentenceConfidence, details
 from .translation_state import SourceDocument, TranslatedDocument
 
 logger = logging.get_logger(__name__)
@@ -59,8 +61,17 @@ _FORWARD_OPTIONS = (
     "max_source_tokens",
     "max_target_tokens",
     "glossary_method",
+    "confidence",
 )
-_PREPROCESS_OPTIONS = ("source_language", "target_language", "text_format", "glossary", "do_not_translate")
+_PREPROCESS_OPTIONS = (
+    "source_language",
+    "target_language",
+    "text_format",
+    "glossary",
+    "do_not_translate",
+    "memory",
+    "memory_threshold",
+)
 # What the translation pipeline of Transformers 4 called the languages.
 _OLDER_NAMES = {"src_lang": "source_language", "tgt_lang": "target_language"}
 _POSTPROCESS_OPTIONS = ("return_sentences", "return_details")
@@ -113,9 +124,15 @@ class DocumentTranslationPipeline(Pipeline):
             sentences that lack a term are decoded again with it. `auto` (default): both, the first where it can be.
         do_not_translate: a term or a list of terms that stay as they are, or a `Path` of a file of them. Also a key of
             a document.
+        memory: a translation memory: the path of a TMX file (package hier_nmt), a mapping, pairs of sentences and
+            translations, or a `TranslationMemory`. A sentence that it has, white space apart and with the same inline
+            tags, gets that translation; what is similar is told in the details, and not used (extra `memory`).
+        memory_threshold: the similarity in percent from which it is told; default: 75. 100: it never is.
         return_sentences: adds `"sentences"`: a list of `{"source", "translation", "paragraph"}`.
         return_details: adds `"details"`: the counts of what happened, the sentences that were copied, cut, split or
             decoded again, with the reasons, and which terms were used; see `translation_report.details`.
+        confidence: with `return_details`: how confident the model is of each sentence and word, see `confidence`; it
+            costs a pass over the finished translations.
         batch_size: windows in a batch.
         max_batch_tokens: source tokens in a batch, padding counted.
         max_source_tokens, max_target_tokens: longest window; default: the model's.
@@ -216,6 +233,9 @@ class DocumentTranslationPipeline(Pipeline):
             # Once for all documents: it may be a file.
             languages = self._languages(preprocess.get("source_language"), preprocess.get("target_language"))
             preprocess["glossary"] = glossary_of(preprocess["glossary"], *languages)
+        if preprocess.get("memory") is not None:
+            languages = self._languages(preprocess.get("source_language"), preprocess.get("target_language"))
+            preprocess["memory"] = memory_of(preprocess["memory"], *languages, preprocess.get("memory_threshold"))
         return (
             preprocess,
             {**own_forward, **forward, "generate_kwargs": generate_kwargs},
@@ -260,6 +280,8 @@ class DocumentTranslationPipeline(Pipeline):
         text_format: str = "plain",
         glossary: Any = None,
         do_not_translate: Any = None,
+        memory: Any = None,
+        memory_threshold: float | None = None,
     ) -> Any:
         """The document as paragraphs of sentences: a `_PreparedDocument`."""
         language, target_language = self._languages(source_language, target_language)
@@ -273,7 +295,10 @@ class DocumentTranslationPipeline(Pipeline):
         paragraphs = document["paragraphs"] if "paragraphs" in document else layout.paragraphs()
         terms = glossary_of(document.get("glossary", glossary), language, target_language)
         untranslated = terms_of(document.get("do_not_translate", do_not_translate))
-        return _PreparedDocument(SourceDocument(paragraphs, context, translation, terms, untranslated), layout)
+        known = memory_of(memory, language, target_language, memory_threshold)
+        tags = {} if known is None else {number: slot.tags() for number, slot in enumerate(layout.slots)}
+        source = SourceDocument(paragraphs, context, translation, terms, untranslated, known, tags)
+        return _PreparedDocument(source, layout)
 
     def _forward(  # type: ignore[override]
         self, model_inputs: Any, progress: bool = False, **options: Any
@@ -302,7 +327,13 @@ class DocumentTranslationPipeline(Pipeline):
             output["sentences"] = model_outputs.sentences()
         if return_details:
             translated = model_outputs.translated
-            output["details"] = details(translated.statistics, translated.events, translated.terms)
+            output["details"] = details(
+                translated.statistics,
+                translated.events,
+                translated.terms,
+                model_outputs.confidences(),
+                translated.memory,
+            )
         return output
 
     def stream(
@@ -325,10 +356,12 @@ class DocumentTranslationPipeline(Pipeline):
             document: a string or a dict, as in the call.
             context, context_translation: as in the call.
             batch_size: sentences that are decoded at the same time, at least one window.
-            kwargs: options of the call, but `progress`, `return_sentences` and `return_details`.
+            kwargs: options of the call, but `progress`, `confidence`, `return_sentences` and `return_details`.
         """
         preprocess, forward, _ = self._merged_parameters(kwargs)
-        forward.pop("progress", None)
+        for name in ("progress", "confidence"):
+            # A stream has no details.
+            forward.pop(name, None)
         prepared = self.preprocess(with_context(document, context, context_translation), **preprocess)
         translator = self._translator([prepared], **{**forward, "batch_size": batch_size})
         return prepared.layout.translated_sentences(_told(translator.stream(prepared.source)))
@@ -357,6 +390,18 @@ class _Translation:
     def text(self) -> str:
         """The translated text, with the white space of the source."""
         return self.prepared.layout.text(text for paragraph in self.translated.paragraphs for text in paragraph)
+
+    def confidences(self) -> list[SentenceConfidence] | None:
+        """The confidence of each sentence; a piece of markup that acts as a word may be several words."""
+        found = self.translated.confidences
+        if found is None:
+            return None
+        texts = [text for paragraph in self.translated.paragraphs for text in paragraph]
+        told = []
+        for one, text, slot in zip(found, texts, self.prepared.layout.slots, strict=True):
+            words = align_words(list(zip(text.split(), one.words, strict=True)), slot.with_objects(text).split())
+            told.append(one._replace(words=tuple(words)))
+        return told
 
     def sentences(self) -> list[dict[str, Any]]:
         """Each sentence with its translation and the index of its paragraph."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ..text.glossary import TermUse
+from ..text.translation_memory import MemoryMatch
 from ..text.untranslatable import (
     HAS_MESSAGE,
     NO_LETTERS,
@@ -74,6 +75,9 @@ def _encode_document(
     context, _ = _sentences(document.context, encoded)
     context = context[len(context) - min(num_context, len(context)) :] if num_context is not None else context
     sentences, copied = _sentences(document.paragraphs, encoded)
+    memory = list(_memory_matches(document))
+    from_memory = {one.sentence for one in memory if one.score == 100}
+    copied = [one for one in copied if one.sentence not in from_memory]
     row = [*context, *sentences]
     working = TranslationState(
         texts=[sentence.parts.core for sentence in row],
@@ -88,17 +92,29 @@ def _encode_document(
         statistics=DecodingStatistics(
             num_copied=len(copied),
             num_messages=sum(incident.reason == HAS_MESSAGE for incident in copied),
-            num_protected=sum(len(sentence.parts.protected) for sentence in sentences),
-            num_untranslated_terms=sum(len(sentence.parts.terms) for sentence in sentences),
+            num_protected=sum(len(one.parts.protected) for one in sentences if one.number not in from_memory),
+            num_untranslated_terms=sum(len(one.parts.terms) for one in sentences if one.number not in from_memory),
         ),
         copied=copied,
         glossary=document.glossary,
         has_inline_terms=has_inline_terms,
         other_terms=list(_other_terms(document, copied)),
+        memory=memory,
     )
+    working.use_memory()
     if document.context_translation is not None:
         working.add_known([document.context_translation[sentence.number] for sentence in context])
     return working
+
+
+def _memory_matches(document: SourceDocument) -> Iterator[MemoryMatch]:
+    """What the translation memory has for sentences with letters."""
+    if document.memory is not None:
+        texts = (text for paragraph in document.paragraphs for text in paragraph)
+        for number, text in enumerate(texts):
+            match = document.memory.match(number, text, document.tags.get(number, ())) if has_letters(text) else None
+            if match is not None:
+                yield match
 
 
 def _other_terms(document: SourceDocument, copied: Sequence[SentenceEvent]) -> Iterator[TermUse]:

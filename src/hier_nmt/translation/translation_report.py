@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, NamedTuple
 
 from ..text.glossary import INFLECTED, UNUSED, TermUse
+from ..text.translation_memory import MemoryMatch
 
 
 @dataclass
@@ -38,6 +39,8 @@ class DecodingStatistics:
         num_terms_inflected: those of them that the translation has in another form.
         num_terms_unused: those of them that the translation does not have.
         num_term_retries: sentences that were decoded again because their translation lacked a term.
+        num_from_memory: sentences whose translation is an exact match of the translation memory.
+        num_fuzzy_matches: others that are similar to one of the memory, which is told and not used.
     """
 
     num_sentences: int = 0
@@ -62,6 +65,8 @@ class DecodingStatistics:
     num_terms_inflected: int = 0
     num_terms_unused: int = 0
     num_term_retries: int = 0
+    num_from_memory: int = 0
+    num_fuzzy_matches: int = 0
 
     def count_terms(self, uses: Sequence[TermUse]) -> None:
         """Counts what became of terms."""
@@ -77,6 +82,15 @@ class DecodingStatistics:
         return [
             f"{self.num_terms} terms of the glossary: {num_given} used as given, {self.num_terms_inflected} in another "
             f"form, {self.num_terms_unused} not used"
+        ]
+
+    def memory(self) -> list[str]:
+        """What the translation memory had, in a line if it had anything."""
+        if not self.num_from_memory and not self.num_fuzzy_matches:
+            return []
+        return [
+            f"translation memory: {self.num_from_memory} sentences taken from it, {self.num_fuzzy_matches} others "
+            f"similar to some in it"
         ]
 
     def add(self, other: "DecodingStatistics") -> None:
@@ -117,21 +131,44 @@ class SentenceEvent(NamedTuple):
     reason: str
 
 
+class SentenceConfidence(NamedTuple):
+    """How confident the model is of a sentence's translation, from 0 to 1, and of each of its words (between white
+    space); None for what the model did not write."""
+
+    sentence: int
+    confidence: float | None
+    words: tuple[float | None, ...]
+
+
 # Kinds of events, in the order in which they are reported.
 COPIED, CUT, SPLIT, DECODED_AGAIN = "copied", "cut", "split", "decoded_again"
 INCIDENT_KINDS = (COPIED, CUT, SPLIT, DECODED_AGAIN)
 
 
 def details(
-    statistics: DecodingStatistics, events: Iterable[SentenceEvent], terms: Iterable[TermUse] = ()
+    statistics: DecodingStatistics,
+    events: Iterable[SentenceEvent],
+    terms: Iterable[TermUse] = (),
+    confidences: Iterable[SentenceConfidence] | None = None,
+    memory: Iterable[MemoryMatch] = (),
 ) -> dict[str, Any]:
     """A document's counts, for each kind of incident the sentences with the reasons, and what became of terms.
 
     `{"counts": {...}, "copied": [{"sentence": 3, "reason": "no letters"}], "cut": [...], "split": [...],
     "decoded_again": [...], "terms": [{"sentence": 0, "source": "board", "target": "conseil", "use": "given"}]}`;
     sentences are counted from 0, as in the list of sentences; a term is `given`, `inflected` or `unused`.
+    `"memory": [{"sentence": 0, "score": 100.0, "source": ..., "target": ...}]` has what a translation memory has for
+    sentences: with a score of 100 the target is the translation, with a lower one it was not used. With confidences
+    also `"confidences": [{"sentence": 0, "confidence": 0.8, "word_confidences": [0.9, 0.7]}, ...]`.
     """
     lists: dict[str, list[dict[str, Any]]] = {kind: [] for kind in INCIDENT_KINDS}
     for one in sorted(events):
         lists[one.kind].append({"sentence": one.sentence, "reason": one.reason})
-    return {"counts": asdict(statistics), **lists, "terms": [one._asdict() for one in terms]}
+    told: dict[str, Any] = {"counts": asdict(statistics), **lists, "terms": [one._asdict() for one in terms]}
+    told["memory"] = [one._asdict() for one in memory]
+    if confidences is not None:
+        told["confidences"] = [
+            {"sentence": one.sentence, "confidence": one.confidence, "word_confidences": list(one.words)}
+            for one in confidences
+        ]
+    return told

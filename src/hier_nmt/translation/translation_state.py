@@ -2,18 +2,28 @@
 # SPDX-License-Identifier: Apache-2.0
 """Documents before, during and after their translation."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from ..text.glossary import UNUSED, Glossary, TermMatch, TermUse
 from ..text.inline_terms import with_terms
+from ..text.protected_spans import remove_objects
+from ..text.translation_memory import MemoryMatch, Tags, TranslationMemory
 from ..text.untranslatable import SentenceParts
 from ..text.windows import Window, document_blocks, split_window
 from .batched_generation import Output
 from .generation_constraints import ExpectedWindow
 from .repetition import is_loop, num_repeated_ngrams, repetition
-from .translation_report import COPIED, CUT, DECODED_AGAIN, SPLIT, DecodingStatistics, SentenceEvent
+from .translation_report import (
+    COPIED,
+    CUT,
+    DECODED_AGAIN,
+    SPLIT,
+    DecodingStatistics,
+    SentenceConfidence,
+    SentenceEvent,
+)
 from .translation_vocabulary import TranslationVocabulary
 
 
@@ -27,6 +37,8 @@ class SourceDocument:
         context_translation: the translation of each context sentence, if there is one; only `prefix` reads it.
         glossary: terms with prescribed translations.
         do_not_translate: terms that stay as they are.
+        memory: sentences with translations, which are taken for equal ones.
+        tags: the inline tags of sentences, by number of the sentence in the document; a match has the same.
     """
 
     paragraphs: Sequence[Sequence[str]]
@@ -34,6 +46,8 @@ class SourceDocument:
     context_translation: Sequence[str] | None = None
     glossary: Glossary | None = None
     do_not_translate: tuple[str, ...] = ()
+    memory: TranslationMemory | None = None
+    tags: Mapping[int, Tags] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         num_context = sum(len(paragraph) for paragraph in self.context)
@@ -46,13 +60,23 @@ class SourceDocument:
 
 @dataclass
 class TranslatedDocument:
-    """The translations in the paragraphs of the source, the counts of how they were made, what happened to them, and
-    what became of the terms of a glossary."""
+    """A document with its translations.
+
+    Attributes:
+        paragraphs: the translations, in the paragraphs of the source.
+        statistics: the counts of how they were made.
+        events: what happened to sentences.
+        terms: what became of the terms of a glossary.
+        confidences: the confidence of each sentence, if it was asked for.
+        memory: what a translation memory has for sentences.
+    """
 
     paragraphs: list[list[str]]
     statistics: DecodingStatistics
     events: list[SentenceEvent] = field(default_factory=list)
     terms: list[TermUse] = field(default_factory=list)
+    confidences: list[SentenceConfidence] | None = None
+    memory: list[MemoryMatch] = field(default_factory=list)
 
 
 # Why a sentence is decoded again, alone.
@@ -92,6 +116,10 @@ class TranslationState:
         glossary: terms with prescribed translations.
         has_inline_terms: whether the model reads these in the source.
         other_terms: the terms of sentences that are not in the row.
+        memory: what the translation memory has for sentences of the document.
+        known: the translations of sentences of the row that were given, as their reader wants them.
+        pieces: the documents whose sentences are the pieces of a long sentence.
+        log_probabilities: those of the tokens of translations, with the token that closes them, if they were scored.
     """
 
     texts: list[str]
@@ -110,10 +138,14 @@ class TranslationState:
     glossary: Glossary | None = None
     has_inline_terms: bool = False
     other_terms: list[TermUse] = field(default_factory=list)
+    memory: list[MemoryMatch] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.translations: list[str | None] = [None] * len(self.texts)
         self.target_ids: list[list[int]] = [[] for _ in self.texts]
+        self.known: dict[int, str] = {}
+        self.pieces: dict[int, TranslationState] = {}
+        self.log_probabilities: dict[int, list[float]] = {}
         self._num_known = self._num_told = 0
         self._was_altered: set[int] = set()
         self._was_loop: set[int] = set()
@@ -196,6 +228,20 @@ class TranslationState:
         for index, ids in enumerate(self.vocabulary.encode(translations, target=True)):
             if translations[index].strip():
                 self.translations[index], self.target_ids[index] = translations[index], ids
+
+    def use_memory(self) -> None:
+        """Takes the exact matches of the memory for translations, also of sentences with nothing to translate."""
+        exact = {one.sentence: one.target for one in self.memory if one.score == 100}
+        self.statistics.num_from_memory += len(exact)
+        self.statistics.num_fuzzy_matches += len(self.memory) - len(exact)
+        for number in exact.keys() - self._row_of.keys():
+            paragraph, sentence = self._all_places[number]
+            self.result[paragraph][sentence] = exact[number]
+        numbers = sorted(exact.keys() & self._row_of.keys())
+        rows = self.vocabulary.encode([remove_objects(exact[number]) for number in numbers], target=True)
+        for number, ids in zip(numbers, rows, strict=True):
+            index = self._row_of[number]
+            self.known[index], self.translations[index], self.target_ids[index] = exact[number], exact[number], ids
 
     def alone_ids(self, index: int) -> list[int]:
         return self.source_ids(Window(index, index + 1))
@@ -342,6 +388,7 @@ class TranslationState:
 
         Pieces without one stay as they are, and so does the sentence if none has one.
         """
+        self.pieces[index] = pieces
         pairs = list(zip(pieces.translations, pieces.texts, strict=True))
         num_empty = sum(not translation for translation, _ in pairs)
         if num_empty < len(pairs):
@@ -355,11 +402,30 @@ class TranslationState:
         if LOOP_TOO_LONG in pieces.events.values():
             self.events[index, CUT] = LOOP_TOO_LONG
 
+    def is_copied(self, index: int) -> bool:
+        """Whether a decoded sentence stays as it is, since the model gave nothing, or not all that is protected."""
+        if index in self.known:
+            return False
+        return not self.translations[index] or not self._keeps_protected(index)
+
+    def rows(self) -> list[tuple[int, int]]:
+        """(number in the document, index in the row) of each sentence with something to translate."""
+        return [(number, index) for index, number in enumerate(self.numbers, start=self.first)]
+
+    def sentences(self) -> list[str]:
+        """All sentences of the document as their reader wants them."""
+        texts = [text for paragraph in self.result for text in paragraph]
+        for number, index in self.rows():
+            texts[number] = self.text(index)
+        return texts
+
     def text(self, index: int) -> str:
         """Sentence `index` of the row as its reader wants it: the source, if the model gave nothing."""
+        if index in self.known:
+            return self.known[index]
         paragraph, sentence = self.places[index - self.first]
         translation = self.translations[index]
-        if not translation or not self._keeps_protected(index):
+        if not translation or self.is_copied(index):
             return self.result[paragraph][sentence]
         return self.parts[index - self.first].restore(translation)
 
@@ -379,7 +445,7 @@ class TranslationState:
                 self.events[index, COPIED] = STAYED_EMPTY
                 self.statistics.num_empty += 1
                 self.statistics.num_copied += 1
-            elif not self._keeps_protected(index):
+            elif self.is_copied(index):
                 self.events[index, COPIED] = STAYED_ALTERED
                 self.statistics.num_stayed_altered += 1
                 self.statistics.num_copied += 1
@@ -396,7 +462,7 @@ class TranslationState:
         ]
         uses = sorted([*self.other_terms, *self._term_uses()])
         self.statistics.count_terms(uses)
-        return TranslatedDocument(paragraphs, self.statistics, sorted([*self.copied, *events]), uses)
+        return TranslatedDocument(paragraphs, self.statistics, sorted([*self.copied, *events]), uses, None, self.memory)
 
     def _term_uses(self) -> Iterator[TermUse]:
         """What became of the terms of the document's sentences, without those of the context."""

@@ -8,12 +8,15 @@ from hier_nmt.data.formats.registry import read_document_file
 from hier_nmt.jobs import translate_files
 from hier_nmt.jobs.translate_corpus import ResumeError
 from hier_nmt.jobs.translate_files import (
+    FileTranslation,
+    SentenceNotes,
     TranslatedSentence,
     languages_of,
     output_path,
     printed_lines,
     translate_file,
 )
+from hier_nmt.text.translation_memory import MemoryEntry, MemoryMatch, TranslationMemory
 
 TMX = """<tmx version="1.4"><header/><body>
 <tu><tuv xml:lang="en"><seg>a! B!</seg></tuv></tu>
@@ -95,6 +98,45 @@ def test_an_interrupted_run_continues_where_it_stopped(file, monkeypatch, tmp_pa
     assert len(rest.batches) == 1
     with pytest.raises(ResumeError):
         translate(WordTranslator(), file("z.\nb.\nc.\n", "a.txt"), output_file=partial)
+
+
+def test_an_interrupted_run_keeps_what_happened_to_sentences(file, monkeypatch, tmp_path) -> None:
+    document = file("a.\n123\nb b.\n", "a.txt")
+    memory = TranslationMemory({"a.": "x"}.items(), 100)
+    options = {"output_file": tmp_path / "partial.jsonl", "memory": memory, "retranslate": True}
+    first = translate(WordTranslator(), document, **options)
+    again = translate(WordTranslator(), document, **options)
+    assert first.translations == [["x", "123", "B B ."]]
+    assert again.notes == first.notes
+    assert [note.match for note in first.notes] == [MemoryMatch(0, 100.0, "a.", "x"), None]
+    with pytest.raises(ResumeError):
+        translate(WordTranslator(), document, **{**options, "memory": TranslationMemory([("a.", "y")], 100)})
+
+
+def test_inline_tags_of_units_are_part_of_what_a_memory_matches(file) -> None:
+    tagged = TMX.replace("<seg>d.</seg>", '<seg><hi type="b">d</hi>.</seg>')
+    (units,) = [document.units for document in file(tagged, "a.tmx").documents]
+    entries = [MemoryEntry("d.", "avec", units[3].tags), MemoryEntry("d.", "sans"), MemoryEntry("B!", "deux")]
+    memory = TranslationMemory(entries, 100)
+    assert translate(WordTranslator(), file(tagged, "a.tmx"), memory=memory).translations[0][3] == "avec"
+    plain = translate(WordTranslator(), file(TMX, "a.tmx"), memory=memory)
+    assert plain.translations == [["A ! deux", "by hand", "12 - 3", "sans"]]
+
+
+def test_a_unit_that_a_memory_has_as_a_whole_is_taken_as_a_whole(file) -> None:
+    memory = TranslationMemory([("a! B!", "tout"), ("B!", "partie")], 100)
+    translated = translate(WordTranslator(), file("a! B!\n\nc! B!\n\n  a!  B! \n", "a.txt"), memory=memory)
+    assert translated.translations == [["tout", "C ! partie", "tout"]]
+    assert translated.from_memory == [[True, False, True]]
+    assert [one.source for one in translated.sentences] == ["a! B!", "c!", "B!", "a!  B!"]
+
+
+def test_a_unit_has_the_lowest_confidence_of_its_sentences(file) -> None:
+    work = FileTranslation(file("a! B!\n\nc.\n\n12\n", "a.txt"), "en", "fr", None)
+    notes = [SentenceNotes(value, (), None) for value in (0.8, 0.5, 0.7)]
+    assert work.finish([[["A!", "B!"], ["C."]]], notes).confidences == [[0.5, 0.7, None]]
+    unknown = [SentenceNotes(value, (), None) for value in (0.8, None, 0.7)]
+    assert work.finish([[["A!", "B!"], ["C."]]], unknown).confidences == [[None, 0.7, None]]
 
 
 def test_whole_document_models_get_whole_documents(file, monkeypatch) -> None:

@@ -107,6 +107,17 @@ def sentences_of(documents: Sequence[TranslatedDocument]) -> list[str]:
     return [sentence for item in documents for paragraph in item.paragraphs for sentence in paragraph]
 
 
+def test_confidences_are_those_of_pytorch(model: Any, pytorch_model: Any) -> None:
+    tokenizer, _ = load_tokenizers(CHECKPOINT)
+    document = SourceDocument([["The committee met on Monday.", "It will report in May."]])
+    options: dict[str, Any] = {"confidence": True, "generate_kwargs": {"num_beams": 1}}
+    expected, found = (
+        DocumentTranslator(one, tokenizer, **options).translate([document])[0].confidences
+        for one in (pytorch_model, model)
+    )
+    assert found == expected
+
+
 @pytest.mark.parametrize("num_beams", [1, 4])
 def test_pytorch_decodes_nothing_that_the_engine_can(
     model: Any, pytorch_model: Any, num_beams: int, monkeypatch: Any

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Self
 
 from ...text.protected_spans import remove_objects
+from ...text.translation_memory import Tags
 from ..corpus_files import CorpusError
 from ..documents import ParallelDocument, SentencePair
 from ..text_files import byte_order_mark
@@ -27,12 +28,15 @@ class Unit:
         target: the translation that the file has for it, if any.
         line: its line in the file, counted from 1.
         is_translated: whether `target` is a finished translation, which must be kept.
+        tags: the position of each inline tag in the source, and the tag as the file has it; formats without such tags,
+            and subtitles, have none.
     """
 
     source: str
     target: str | None = None
     line: int | None = None
     is_translated: bool = False
+    tags: Tags = ()
 
 
 @dataclass(frozen=True)
@@ -56,9 +60,15 @@ class DocumentFile(ABC):
         documents: the documents to translate.
         original: the content that was read. Its byte order mark, line ends and similar properties are kept when
             writing; empty for a new file.
+        confidences: of the translation of each unit of each document, from 0 to 1, None where there is none; formats
+            with a place for them write them with `translated`.
+        from_memory: whether the translation of each unit of each document is an exact match of a translation memory;
+            formats that tell the two apart mark such a unit as a match, and not as machine-translated.
     """
 
     original = b""
+    confidences: Sequence[Sequence[float | None]] | None = None
+    from_memory: Sequence[Sequence[bool]] | None = None
 
     def __init__(self, path: Path | None, documents: Sequence[UnitDocument]) -> None:
         self.path = path
@@ -83,6 +93,13 @@ class DocumentFile(ABC):
         Units keep the translation of the file if `translations` has the same text for them. If the file was read and
         not made by `CorpusFile.new`, other units are marked as machine-translated, in formats that have such a mark.
         """
+
+    def _confidence(self, document: int, unit: int) -> float | None:
+        """The confidence of a unit's translation, if it has one."""
+        return None if self.confidences is None else self.confidences[document][unit]
+
+    def _is_from_memory(self, document: int, unit: int) -> bool:
+        return self.from_memory is not None and self.from_memory[document][unit]
 
     def _encoded(self, text: str) -> bytes:
         """The content of a file with this text, in UTF-8."""

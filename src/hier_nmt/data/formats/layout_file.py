@@ -46,7 +46,7 @@ class LayoutFile(DocumentFile):
 def _paragraphs(layouts: Sequence[DocumentLayout]) -> Iterator[tuple[Unit, ...]]:
     for layout in layouts:
         for _, slots in groupby(layout.slots, key=lambda slot: slot.paragraph):
-            yield tuple(Unit(slot.text) for slot in slots)
+            yield tuple(Unit(slot.text, tags=slot.tags()) for slot in slots)
 
 
 def _translated_text(layout: DocumentLayout, texts: Sequence[str]) -> str:

@@ -28,6 +28,7 @@ from ...text.document_layout import TextRun
 from ...text.inline_markup import Mark, insert_marks
 from ...text.protected_spans import LINE_BREAK, OBJECT
 from ...text.run_builder import RunBuilder
+from ...text.translation_memory import Tags
 from ...text.untranslatable import extract_marks
 from ...text.untranslatable_spans import UntranslatableSpan
 from .xml_files import Element, local_name, valid_text
@@ -77,6 +78,14 @@ class TaggedText:
         for at, character in enumerate(self._run.text):
             if _OBJECTS.match(character):
                 yield self._source[self._run.starts[at] : self._run.stops[at]]
+
+    @property
+    def tags(self) -> Tags:
+        """The position in `text` of each tag, object and line break, and what the file has there."""
+        start = 0 if _keeps_space(self._element) else len(self._run.text) - len(self._run.text.lstrip(" "))
+        places = (match.start() for match in _OBJECTS.finditer(self._run.text))
+        found = [*((mark.position, mark.text) for mark in self._run.marks), *zip(places, self._objects, strict=True)]
+        return tuple((position - start, tag) for position, tag in found)
 
     @property
     def has_text(self) -> bool:

@@ -15,9 +15,10 @@ from lxml import etree
 
 from ..corpus_files import CorpusError, read_bytes
 from ..documents import ParallelDocument
+from .confidence_marks import set_property_confidence
 from .document_file import CorpusFile, Translations, Unit, UnitDocument
 from .tagged_text import TaggedText
-from .workflow_states import set_machine_translated_variant
+from .workflow_states import set_translated_variant
 from .xml_files import (
     XML_LANGUAGE,
     Element,
@@ -54,8 +55,7 @@ class TmxFile(CorpusFile):
             paragraph = tuple(map(self._unit, self._units[-1]))
             documents.append(UnitDocument(name or (path.name if path else "memory"), (paragraph,)))
         if path is not None and not documents:
-            found = sorted({_language(variant) or "?" for variant in descendants(tree.getroot(), "tuv")})
-            detail = f"no unit in {source_language!r}; languages: {', '.join(found) or 'none'}"
+            detail = f"no unit in {source_language!r}; languages: {', '.join(self.languages()) or 'none'}"
             raise CorpusError(path, None, "empty corpus", detail)
         super().__init__(path, documents)
 
@@ -96,16 +96,22 @@ class TmxFile(CorpusFile):
         return cls(None, etree.ElementTree(root), source_language, target_language)
 
     def translated(self, translations: Translations) -> bytes:
-        for document, elements, texts in zip(self.documents, self._units, translations, strict=True):
-            for unit, element, text in zip(document.units, elements, texts, strict=True):
+        for at, (document, elements, texts) in enumerate(zip(self.documents, self._units, translations, strict=True)):
+            for index, (unit, element, text) in enumerate(zip(document.units, elements, texts, strict=True)):
                 if text != unit.target:
-                    self._set_target(element, text)
+                    self._set_target(element, text, self._confidence(at, index), self._is_from_memory(at, index))
         return xml_bytes(self._tree, self.original)
+
+    def languages(self) -> list[str]:
+        """The languages of the file, sorted, as it has them."""
+        return sorted({_language(variant) or "?" for variant in descendants(self._tree.getroot(), "tuv")})
 
     def _unit(self, element: Element) -> Unit:
         target = self._segment(element, 1)
         text = None if target is None else _text(target)
-        return Unit(self._source(element), text, line_of(element), is_translated=bool(text))
+        # Only units with a source are read.
+        source = TaggedText.of(self._segment(element, 0), _CODES)
+        return Unit(source.text, text, line_of(element), is_translated=bool(text), tags=source.tags)
 
     def _source(self, unit: Element) -> str:
         segment = self._segment(unit, 0)
@@ -119,7 +125,7 @@ class TmxFile(CorpusFile):
         segments = (child(variant, "seg") for variant in self._variants(unit, side))
         return next((segment for segment in segments if segment is not None), None)
 
-    def _set_target(self, unit: Element, text: str) -> None:
+    def _set_target(self, unit: Element, text: str, confidence: float | None, from_memory: bool) -> None:
         segment = self._segment(unit, 1)
         if segment is None:
             empty = self._variants(unit, 1)
@@ -132,7 +138,8 @@ class TmxFile(CorpusFile):
         clear(segment)
         TaggedText.of(source, _CODES).fill(segment, text)
         if self.path is not None:
-            set_machine_translated_variant(segment.getparent())
+            set_translated_variant(segment.getparent(), from_memory)
+        set_property_confidence(segment.getparent(), confidence)
 
 
 def _text(segment: Element) -> str:

@@ -3,7 +3,8 @@
 """Workflow states of XLIFF and TMX: which segments still need a translation, and who made the existing ones.
 
 A translation with any text is kept, with one exception: a copy of the source in a state that means that nobody has
-translated it. Machine translations are marked as such, and attributes that name a person as their author are removed.
+translated it. Machine translations and exact matches of a translation memory are marked as such, and attributes that
+name a person as their author are removed.
 """
 
 from dataclasses import dataclass
@@ -14,11 +15,13 @@ from .xml_files import Element, child, descendants
 # text), and values for machine suggestions that a person must review.
 _UNTRANSLATED_1 = ("new", "needs-translation", "needs-l10n")
 _MACHINE_1 = {"state": "needs-review-translation", "state-qualifier": "mt-suggestion"}
+_MATCH_1 = {"state": "needs-review-translation", "state-qualifier": "exact-match"}
 # XLIFF 2 (OASIS 2014, 2018) has "initial" (the default), "translated", "reviewed" and "final". It has no state for
 # machine translation, so a "subState" marks it: our own prefix, a colon and a value, which the standard allows beside
 # any explicit state.
 _UNTRANSLATED_2 = (None, "initial")
 _MACHINE_2 = {"state": "translated", "subState": "hier_nmt:mt-suggestion"}
+_MATCH_2 = {"state": "translated", "subState": "hier_nmt:exact-match"}
 # TMX 1.4b, where the id of a user is any text; "MT!" on the target's <tuv> is how Okapi marks machine translation.
 _MACHINE_TMX = {"creationtool": "hier_nmt", "creationid": "MT!"}
 _PERSON_TMX = ("creationdate", "creationtoolversion", "changedate", "changeid", "lastusagedate", "usagecount")
@@ -50,19 +53,22 @@ class UnitState:
         values += [definition.get("locked") for definition in self._definitions()]
         return any((value or "").lower() in ("locked", "true") for value in values)
 
-    def set_machine_translated(self) -> None:
-        """Marks the translation as machine-translated."""
+    def set_translated(self, from_memory: bool = False) -> None:
+        """Marks the translation as machine-translated, or as an exact match of a translation memory."""
         target: Element = child(self.unit, "target")
-        target.attrib.update(_MACHINE_1)
+        target.attrib.update(_MATCH_1 if from_memory else _MACHINE_1)
         # The phase names the person or tool that edited it.
         target.attrib.pop("phase-name", None)
         self.unit.attrib.pop("approved", None)
-        self._set_if_there(f"{_MEMOQ}status", "MachineTranslated")
+        self._set_if_there(f"{_MEMOQ}status", "Pretranslated" if from_memory else "MachineTranslated")
         self._set_if_there(f"{_PHRASE}confirmed", "0")
-        self._set_if_there(f"{_PHRASE}trans-origin", "mt")
+        origin = "tm" if from_memory else "mt"
+        self._set_if_there(f"{_PHRASE}trans-origin", origin)
         for definition in self._definitions():
-            definition.attrib.update({"conf": "Draft", "origin": "mt", "origin-system": "hier_nmt"})
+            definition.attrib.update({"conf": "Draft", "origin": origin, "origin-system": "hier_nmt"})
             definition.attrib.pop("percent", None)
+            if from_memory:
+                definition.set("percent", "100")
 
     def _needs_translation(self) -> bool:
         target: Element = child(self.unit, "target")
@@ -96,13 +102,14 @@ class SegmentState:
         """Always False: XLIFF 2 locks segments by "translate" instead."""
         return False
 
-    def set_machine_translated(self) -> None:
-        """Marks the translation as machine-translated."""
-        self.segment.attrib.update(_MACHINE_2)
+    def set_translated(self, from_memory: bool = False) -> None:
+        """Marks the translation as machine-translated, or as an exact match of a translation memory."""
+        self.segment.attrib.update(_MATCH_2 if from_memory else _MACHINE_2)
 
 
-def set_machine_translated_variant(variant: Element) -> None:
-    """Marks the segment of a `<tuv>` as machine-translated, and removes the author of the previous one."""
-    for name in _PERSON_TMX:
+def set_translated_variant(variant: Element, from_memory: bool = False) -> None:
+    """Marks the segment of a `<tuv>` as machine-translated, unless it is an exact match of a translation memory, and
+    removes the author of the previous one."""
+    for name in (*_PERSON_TMX, *_MACHINE_TMX):
         variant.attrib.pop(name, None)
-    variant.attrib.update(_MACHINE_TMX)
+    variant.attrib.update({"creationtool": _MACHINE_TMX["creationtool"]} if from_memory else _MACHINE_TMX)

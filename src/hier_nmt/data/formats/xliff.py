@@ -14,6 +14,7 @@ from lxml import etree
 
 from ..corpus_files import CorpusError, read_bytes
 from ..documents import ParallelDocument
+from .confidence_marks import set_its_confidence, set_metadata_confidence
 from .document_file import CorpusFile, Translations, Unit, UnitDocument
 from .tagged_text import TaggedText
 from .workflow_states import SegmentState, UnitState
@@ -47,13 +48,19 @@ class _Slot:
     state: UnitState | SegmentState
 
     def unit(self) -> Unit:
-        source, target = _text(self.source), None if self.target is None else _text(self.target)
-        return Unit(source, target, line_of(self.source), is_translated=self.state.is_translated(source, target))
+        tagged, target = TaggedText.of(self.source, _CODES), None if self.target is None else _text(self.target)
+        source = tagged.text if tagged.has_text else ""
+        is_translated = self.state.is_translated(source, target)
+        return Unit(source, target, line_of(self.source), is_translated, tagged.tags)
 
-    def write(self, text: str) -> None:
+    def write(self, text: str, confidence: float | None) -> None:
         target = self.make_target() if self.target is None else self.target
         clear(target)
         TaggedText.of(self.source, _CODES).fill(target, text)
+        if isinstance(self.state, UnitState):
+            set_its_confidence(target, confidence)
+        else:
+            set_metadata_confidence(self.state.segment, confidence)
 
 
 class XliffFile(CorpusFile):
@@ -124,12 +131,12 @@ class XliffFile(CorpusFile):
         return cls(None, etree.ElementTree(root), target_language)
 
     def translated(self, translations: Translations) -> bytes:
-        for document, slots, texts in zip(self.documents, self._slots, translations, strict=True):
-            for unit, slot, text in zip(document.units, slots, texts, strict=True):
+        for at, (document, slots, texts) in enumerate(zip(self.documents, self._slots, translations, strict=True)):
+            for index, (unit, slot, text) in enumerate(zip(document.units, slots, texts, strict=True)):
                 if text != unit.target or not unit.is_translated:
-                    slot.write(text)
+                    slot.write(text, self._confidence(at, index))
                     if self.path is not None:
-                        slot.state.set_machine_translated()
+                        slot.state.set_translated(self._is_from_memory(at, index))
         root = self._tree.getroot()
         if not self._is_old:
             root.set("trgLang", root.get("trgLang") or self._target_language)
