@@ -11,12 +11,13 @@ import hashlib
 import json
 from collections.abc import Iterable
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+rapidfuzz: Any
 try:
-    from rapidfuzz import fuzz, process
+    import rapidfuzz
 except ImportError:
-    fuzz = process = None
+    rapidfuzz = None
 
 DEFAULT_THRESHOLD = 75.0
 # Of a sentence that is not an exact match.
@@ -61,7 +62,7 @@ class TranslationMemory:
     def __init__(self, entries: Iterable[MemoryEntry | tuple[str, str]], threshold: float = DEFAULT_THRESHOLD) -> None:
         if not 0 < threshold <= 100:
             raise ValueError(f"the threshold of fuzzy matches is a percentage above 0 and up to 100, got {threshold}")
-        if threshold < 100 and process is None:
+        if threshold < 100 and rapidfuzz is None:
             raise ImportError(
                 "fuzzy matches of a translation memory need rapidfuzz: pip install 'hier_nmt[memory]', or set the "
                 "threshold to 100 for exact matches alone"
@@ -89,7 +90,8 @@ class TranslationMemory:
             return MemoryMatch(sentence, 100.0, found.source, found.target)
         if self.threshold == 100:
             return None
-        best = process.extractOne(normalize_space(text), self._sources, scorer=fuzz.ratio, score_cutoff=self.threshold)
+        text, ratio = normalize_space(text), rapidfuzz.fuzz.ratio
+        best = rapidfuzz.process.extractOne(text, self._sources, scorer=ratio, score_cutoff=self.threshold)
         if best is None:
             return None
         entry = self._all[best[2]]

@@ -94,7 +94,7 @@ def test_of_several_translations_the_last_one_counts() -> None:
 
 
 def test_only_fuzzy_matches_need_rapidfuzz(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(translation_memory, "process", None)
+    monkeypatch.setattr(translation_memory, "rapidfuzz", None)
     assert TranslationMemory([("a", "x")], 100).exact("a") is not None
     with pytest.raises(ImportError, match=r"hier_nmt\[memory\]"):
         TranslationMemory([("a", "x")])
