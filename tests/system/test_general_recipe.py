@@ -96,10 +96,20 @@ def test_the_first_steps_of_the_gated_recipe_open_the_gates_and_lower_the_loss(s
     assert all(gate.abs().max() > 0 for gate in gates)
 
 
-@pytest.mark.parametrize("attention", ["document", "conditional", "hierarchical"])
-def test_the_first_steps_of_the_context_recipe_lower_the_loss(sentence_run, attention: str) -> None:
+@pytest.mark.parametrize(
+    ("encoder", "decoder", "cross"),
+    [
+        ("document", "document", "document"),
+        ("conditional", "conditional", "conditional"),
+        ("hierarchical", "conditional", "hierarchical"),
+        ("sentence", "conditional", "sentence"),
+    ],
+)
+def test_the_first_steps_of_the_context_recipe_lower_the_loss(
+    sentence_run, encoder: str, decoder: str, cross: str
+) -> None:
     folder, before = sentence_run
-    start, output, focus = folder / "start-sentence", folder / f"run-slots-{attention}", folder / "focus.tsv"
+    start, output, focus = folder / "start-sentence", folder / f"run-slots-{encoder}-{decoder}", folder / "focus.tsv"
     if not start.exists():
         assert main(["adapt", str(folder / "run"), str(start), "--attention", "sentence"]) == 0
     with gzip.open(folder / "corpora" / "europarl-en-fr" / "train_2008_2010.jsonl.gz", "rt") as file:
@@ -115,8 +125,8 @@ def test_the_first_steps_of_the_context_recipe_lower_the_loss(sentence_run, atte
         "--training.contrast_words=null",
         "--training.contrast_weight=1",
         "--training.contrast_margin=0",
-        f"--model.encoder_self_attention={attention}",
-        f"--model.decoder_self_attention={attention.replace('hierarchical', 'conditional')}",
-        f"--model.cross_attention={attention}",
+        f"--model.encoder_self_attention={encoder}",
+        f"--model.decoder_self_attention={decoder}",
+        f"--model.cross_attention={cross}",
     )
     assert evaluations[-1]["eval_loss"] < before[-1]["eval_loss"]

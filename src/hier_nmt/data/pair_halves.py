@@ -13,7 +13,7 @@ from itertools import product
 from ..text.inline_terms import CLOSING_MARK, OPENING_MARK
 from .documents import SentencePair
 
-# With fewer than four words, the halves of the two sides are often not translations of each other.
+# So that a half has about four words or more.
 MIN_WORDS = 8
 _WORD = re.compile(r"\S+")
 _BEFORE_CUT = re.compile(r"\S*[,;:–—]|-")
