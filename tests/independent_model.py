@@ -260,6 +260,24 @@ def sentence_scores(slot: Slot, sentence_query: torch.Tensor, node_keys: Any, he
     return keep_top_t(relevance(query, keys[0]), slot.num_selected, always)
 
 
+def with_bias(scores: Scores, bias: torch.Tensor, own: int, is_causal: bool) -> list[Any]:
+    """The scores of N sentences, each with the bias of its distance from the query's sentence.
+
+    Args:
+        scores: None of sentences that are not read.
+        bias: [2 R + 1], of R sentences before the own one, of this, and of R behind it; the outer ones count for all
+            that are farther away.
+        own: the number from 1 of the query's sentence.
+        is_causal: nothing is added for the own sentence, which is read without being chosen.
+    """
+    farthest = len(bias) // 2
+    distances = [max(-farthest, min(farthest, number - own)) for number in range(1, len(scores) + 1)]
+    return [
+        score if score is None or (is_causal and distance == 0) else score + bias[distance + farthest]
+        for score, distance in zip(scores, distances, strict=True)
+    ]
+
+
 def tokens_read(slot: Slot, position: int, own: int, key_ids: Sequence[int], scores: Scores | None) -> dict[int, Any]:
     """The tokens one query reads with one head: index of the token, and what is added to its logit (Table 1, eq. 7).
 
@@ -320,6 +338,11 @@ def attend_slot(
         if slot.chooses:
             sentence_query = linear(weights, f"{slot.name}.sentence_q_proj", state)
             scores = [sentence_scores(slot, sentence_query, node_keys, head, own - 1) for head in range(slot.num_heads)]
+            if f"{slot.name}.relevance_bias" in weights:
+                scores = [
+                    with_bias(of_head, bias, own, slot.is_causal)
+                    for of_head, bias in zip(scores, weights[f"{slot.name}.relevance_bias"], strict=True)
+                ]
         for head in range(slot.num_heads):
             read = tokens_read(slot, position, own, key_ids, scores[head])
             head_keys = [head_part(key_vectors[index], head, slot.width) for index in read]

@@ -54,6 +54,8 @@ MORE_VARIANTS = {
         "num_selected_sentences_cross": 2,
     },
     "conditional_own_sentence": {**CONDITIONAL, "always_keep_own_sentence": True},
+    "conditional_biased": {**CONDITIONAL, "relevance_bias": -1, "relevance_bias_distances": 2},
+    "hierarchical_biased": {**HIERARCHICAL, "relevance_bias": 0.5, "relevance_bias_distances": 9},
     "conditional_shared": {**CONDITIONAL, "sentence_encoder_sharing": "model", "sentence_encoder_heads": 4},
     "conditional_multi_level": {**CONDITIONAL, "position_encoding": "multi_level"},
     "hierarchical": HIERARCHICAL,
@@ -83,6 +85,7 @@ MORE_VARIANTS = {
 }
 # Backward through the loops is slow: these, between them, have every parameter that a variant may have.
 WITH_GRADIENTS = {"sequential", "learned", "sentence_scope_multi_level", "conditional", "conditional_shared"} | {
+    "conditional_biased",
     "hierarchical_own_sentence",
     "hierarchical_all",
     "block_hierarchical",
