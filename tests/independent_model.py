@@ -223,6 +223,7 @@ class Slot:
         tree_selection: `cumulative` or `node`.
         keeps_own: the own sentence, in cross-attention that with the number of the one written, is always one of the t.
         is_causal: no token reads a later one.
+        bias: added to the relevance of other sentences than the own one.
     """
 
     name: str
@@ -233,6 +234,7 @@ class Slot:
     tree_selection: str = "cumulative"
     keeps_own: bool = False
     is_causal: bool = False
+    bias: float = 0.0
 
     @property
     def chooses(self) -> bool:
@@ -260,22 +262,9 @@ def sentence_scores(slot: Slot, sentence_query: torch.Tensor, node_keys: Any, he
     return keep_top_t(relevance(query, keys[0]), slot.num_selected, always)
 
 
-def with_bias(scores: Scores, bias: torch.Tensor, own: int, is_causal: bool) -> list[Any]:
-    """The scores of N sentences, each with the bias of its distance from the query's sentence.
-
-    Args:
-        scores: None of sentences that are not read.
-        bias: [2 R + 1], of R sentences before the own one, of this, and of R behind it; the outer ones count for all
-            that are farther away.
-        own: the number from 1 of the query's sentence.
-        is_causal: nothing is added for the own sentence, which is read without being chosen.
-    """
-    farthest = len(bias) // 2
-    distances = [max(-farthest, min(farthest, number - own)) for number in range(1, len(scores) + 1)]
-    return [
-        score if score is None or (is_causal and distance == 0) else score + bias[distance + farthest]
-        for score, distance in zip(scores, distances, strict=True)
-    ]
+def with_bias(scores: Scores, bias: float, own: int) -> list[Any]:
+    """The scores of N sentences, None where one is not read, with the bias for all but sentence `own`, from 0."""
+    return [score if score is None or number == own else score + bias for number, score in enumerate(scores)]
 
 
 def tokens_read(slot: Slot, position: int, own: int, key_ids: Sequence[int], scores: Scores | None) -> dict[int, Any]:
@@ -338,11 +327,7 @@ def attend_slot(
         if slot.chooses:
             sentence_query = linear(weights, f"{slot.name}.sentence_q_proj", state)
             scores = [sentence_scores(slot, sentence_query, node_keys, head, own - 1) for head in range(slot.num_heads)]
-            if f"{slot.name}.relevance_bias" in weights:
-                scores = [
-                    with_bias(of_head, bias, own, slot.is_causal)
-                    for of_head, bias in zip(scores, weights[f"{slot.name}.relevance_bias"], strict=True)
-                ]
+            scores = [with_bias(of_head, slot.bias, own - 1) for of_head in scores]
         for head in range(slot.num_heads):
             read = tokens_read(slot, position, own, key_ids, scores[head])
             head_keys = [head_part(key_vectors[index], head, slot.width) for index in read]
@@ -483,6 +468,7 @@ def make_slot(config: Any, kind: str, name: str) -> Slot:
         # The decoder's self-attention reads the own sentence anyway, beside the t.
         keeps_own=kind != "decoder" and getattr(config, "always_keep_own_sentence", False),
         is_causal=kind == "decoder",
+        bias=getattr(config, "relevance_bias", 0.0),
     )
 
 

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple, TypeGuard
 
 import torch
 from torch import nn
-from transformers import initialization as init
 from transformers.cache_utils import Cache, DynamicCache, DynamicLayer, EncoderDecoderCache
 from transformers.utils import logging
 
@@ -53,19 +52,6 @@ class ConditionalAttention(MultiHeadAttention):
         super().__init__(config, num_heads, head_dim, layer_idx, is_causal)
         self.sentence_q_proj = nn.Linear(config.d_model, num_heads * head_dim, bias=False)
         self.sentence_k_proj = nn.Linear(config.d_model, num_heads * head_dim, bias=False)
-        # Of sentences before the token's own one, from distance R to 1, of its own one, of those behind it from 1 to R.
-        num_biases = 2 * config.relevance_bias_distances + 1
-        has_bias = config.relevance_bias is not None
-        self.relevance_bias = nn.Parameter(torch.zeros(num_heads, num_biases)) if has_bias else None
-
-    def reset_relevance_bias(self) -> None:
-        """Gives the bias [H, 2 R + 1], if there is one, its initial values."""
-        initial = self.config.relevance_bias
-        if self.relevance_bias is None or initial is None:
-            return
-        bias = torch.full_like(self.relevance_bias, float(initial))
-        bias[:, self.config.relevance_bias_distances] = 0.0
-        init.copy_(self.relevance_bias, bias)
 
     @classmethod
     def plan(cls, inputs: AttentionInputs) -> SelectionPlan:
@@ -108,13 +94,11 @@ class ConditionalAttention(MultiHeadAttention):
         return output, weights, indices, scores
 
     def _with_bias(self, scores: torch.Tensor, indices: torch.Tensor, plan: SelectionPlan) -> torch.Tensor:
-        """The scores [B, H, Q, t] of selected sentences, plus the bias of their distance from the query's sentence."""
-        if self.relevance_bias is None:
+        """The scores [B, H, Q, t] of selected sentences, plus `relevance_bias` for all but the query's own sentence."""
+        if not self.config.relevance_bias:
             return scores
-        farthest = self.config.relevance_bias_distances
-        distances = indices + 1 - plan.query_sentence_ids[:, None, :, None]
-        heads = torch.arange(self.num_heads, device=indices.device)[:, None, None]
-        return scores + self.relevance_bias[heads, distances.clamp(-farthest, farthest) + farthest]
+        is_other = indices != plan.query_sentence_ids[:, None, :, None] - 1
+        return scores + self.config.relevance_bias * is_other
 
     def _num_selected(self, sentence_mask: torch.Tensor) -> int:
         t = self.config.selected_sentences(self.slot)

@@ -76,10 +76,8 @@ class HierNMTConfig(TransformerConfig):
             (`decoder`: its self-attention), where it differs.
         always_keep_own_sentence: a source token's own sentence (in cross-attention: the source sentence with the number
             of the one that is written) is always one of the t.
-        relevance_bias: initial value of a learned bias that is added to the relevance of a selected sentence, one for
-            each head and distance from the token's own sentence (zero for the own one itself); None: no bias. With -6
-            a slot that gets its weights from a sentence-level model begins almost as it was there.
-        relevance_bias_distances: farthest distance, in sentences, with a bias of its own; all beyond share it.
+        relevance_bias: added to the relevance of every selected sentence but the token's own. With -6 a slot that gets
+            its weights from a sentence-level model begins almost as it was there, and learns what to read.
         tree_selection: what decides on a level of the tree: `cumulative` relevance, or that of the `node` alone.
         attention_kernel: how `conditional`, `hierarchical` and `big_bird` slots are computed: `reference` (masked),
             `grouped` (linear), `auto`, whichever is faster, or `triton` (on a GPU, experimental; `big_bird` as with
@@ -135,8 +133,7 @@ class HierNMTConfig(TransformerConfig):
     num_selected_sentences_decoder: int | None = None
     num_selected_sentences_cross: int | None = None
     always_keep_own_sentence: bool = False
-    relevance_bias: float | int | None = None
-    relevance_bias_distances: int = 1
+    relevance_bias: float | int = 0.0
     tree_selection: str = "cumulative"
     sentence_encoder: str = "source2token"
     sentence_encoder_sharing: str = "layer"
@@ -294,7 +291,6 @@ class HierNMTConfig(TransformerConfig):
         self.check_probabilities("encoder_layerdrop", "decoder_layerdrop")
         self.check_at_least(1, "num_selected_sentences", "max_sentence_positions", "max_paragraph_positions")
         self.check_at_least(1, *(f"num_selected_sentences_{slot}" for slot in ("encoder", "decoder", "cross")))
-        self.check_at_least(1, "relevance_bias_distances")
         self.check_at_least(0, "segment_shift", "position_offset")
         if self.restart_target_sentences and self.decoder_start_token_id is None:
             raise ValueError("restart_target_sentences=True needs a decoder_start_token_id.")

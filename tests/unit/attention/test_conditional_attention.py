@@ -38,7 +38,7 @@ LONG_SOURCES = [[6, 7, SEP, 8, PAR, 9, 10, 11, SEP, 12, SEP, 13, 14, EOS], [6, S
 LONG_TARGETS = [[16, SEP, 17, 18, PAR, 19, 20, SEP, 21, SEP, 22, EOS], [23, 24, SEP, 25, EOS]]
 ALL = {"num_selected_sentences": 9}
 ONE_LAYER = {"encoder_layers": 1, "decoder_layers": 1}
-RELEVANCE = ("sentence_q_proj", "sentence_k_proj", "relevance_bias")
+RELEVANCE = ("sentence_q_proj", "sentence_k_proj")
 # The own sentences of the tokens of SOURCES[0], and the sentences that the tokens in front of TARGETS[0] write.
 OWN = [1, 1, 1, 1, 2, 2, 2, 3, 3]
 WRITTEN = [1, 1, 1, 2, 2, 2, 2, 3, 3, 3]
@@ -101,14 +101,23 @@ def slope(model: HierNMTForConditionalGeneration, parameter: torch.Tensor, direc
     [
         CONDITIONAL,
         {**CONDITIONAL, "attention_kernel": "grouped"},
-        {**CONDITIONAL, "relevance_bias": -2, "relevance_bias_distances": 2},
+        {**CONDITIONAL, "relevance_bias": -2},
         HIERARCHICAL,
         {**HIERARCHICAL, "tree_selection": "node", "always_keep_own_sentence": True, "attention_kernel": "grouped"},
         {**HIERARCHICAL, "sentence_encoder_sharing": "model", "sentence_encoder_heads": 2},
         {**SENTENCE_SCOPE, "context_block": "block"},
         {"context_block": "heads", "num_sentence_heads": 1},
     ],
-    ids=["conditional", "conditional grouped", "conditional biased", "hierarchical", "hierarchical own", "shared encoder", "block", "heads"],
+    ids=[
+        "conditional",
+        "conditional grouped",
+        "conditional biased",
+        "hierarchical",
+        "hierarchical own",
+        "shared encoder",
+        "block",
+        "heads",
+    ],
 )
 def test_gradients_reach_all_that_chooses_sentences_and_equal_finite_differences(changes):
     model = tiny_model(**changes, **ONE_LAYER)
@@ -283,15 +292,6 @@ def test_a_very_low_bias_equals_sentence_scope_whatever_its_relevance(changes, k
     sentence = tiny_model(**SENTENCE_SCOPE)
     low = {"relevance_bias": -1e4, "always_keep_own_sentence": True, "attention_kernel": kernel}
     assert_same_losses_and_gradients(sentence, with_the_weights_of(sentence, **changes, **low), long_inputs())
-
-
-def test_a_bias_begins_with_its_initial_value_and_zero_for_the_own_sentence(tmp_path):
-    tiny_model(**CONDITIONAL).save_pretrained(tmp_path)
-    changes = {"relevance_bias": -2.5, "relevance_bias_distances": 2}
-    loaded = HierNMTForConditionalGeneration.from_pretrained(tmp_path, **changes)
-    for model in (tiny_model(**CONDITIONAL, **changes), loaded):
-        bias = model.model.encoder.layers[1].self_attn.relevance_bias
-        assert bias.tolist() == [[-2.5, -2.5, 0, -2.5, -2.5]] * 2
 
 
 @pytest.mark.parametrize("changes", [{}, SENTENCE_SCOPE, CONDITIONAL], ids=["document", "sentence", "conditional"])

@@ -78,8 +78,6 @@ class HierNMTPreTrainedModel(TranslationModelMixin, SafetensorsModel):
         super()._init_weights(module)
         if isinstance(module, SentenceEncoder):
             init.normal_(module.query, mean=0.0, std=self.config.init_std)
-        elif isinstance(module, ConditionalAttention):
-            module.reset_relevance_bias()
         elif isinstance(module, GatedContext):
             init.zeros_(module.gate)
 
