@@ -19,8 +19,9 @@ from transformers import PreTrainedModel
 
 from .forced_decoding import ForcedRow, batches_of_rows, forced_log_probabilities
 from .translation_report import SentenceConfidence
-from .translation_state import TranslationState, WindowJob
+from .translation_state import TranslationState
 from .translation_vocabulary import TranslationVocabulary
+from .window_jobs import WindowJob
 
 # Padded target tokens of a batch, whose logits over the whole vocabulary are in memory at the same time.
 _MAX_TARGET_TOKENS = 2048

@@ -27,7 +27,6 @@ from typing import Any
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from ..text.long_sentences import sentence_joiner, split_long_sentence
-from ..text.windows import Window, fit_window
 from .batched_generation import BatchedGenerator, Output, Request, StopConditions, check_positive
 from .confidence import ConfidenceScorer
 from .generation_constraints import ExpectedWindow
@@ -35,19 +34,12 @@ from .glossary_options import methods_of
 from .language_tokens import LanguageTokens, check_languages, check_translates
 from .source_encoding import encode_documents
 from .term_decoding import TermDecoder
-from .translation_state import (
-    ALTERED,
-    EMPTY,
-    LOOP,
-    Place,
-    Retry,
-    SourceDocument,
-    TranslatedDocument,
-    TranslationState,
-    WindowJob,
-    most_target_tokens,
-)
+from .translation_documents import SourceDocument, TranslatedDocument
+from .translation_report import ALTERED, EMPTY, LOOP
+from .translation_state import Place, TranslationState
 from .translation_vocabulary import TranslationVocabulary
+from .window_jobs import Retry, WindowJob, most_target_tokens
+from .window_planning import WindowPlanner
 
 STRATEGIES = ("sentence", "current", "prefix", "document")
 
@@ -143,6 +135,14 @@ class DocumentTranslator:
             ConfidenceScorer(model, self.vocabulary, batch_size, self.max_target_tokens) if confidence else None
         )
         self.limits = self.generator.limits
+        self.planner = WindowPlanner(
+            self.strategy,
+            self.window_sentences,
+            self.max_source_tokens,
+            self.max_target_tokens,
+            self.limits,
+            self.vocabulary.has_separators,
+        )
         self.joiner = sentence_joiner(getattr(config, "target_language", None))
         self.on_progress = on_progress or (lambda num_sentences: None)
 
@@ -153,7 +153,7 @@ class DocumentTranslator:
             ValueError: a window has more sentences or paragraphs than the model has positions for.
         """
         working = self._prepared(documents)
-        jobs = [job for document in working for job in self._jobs(document)]
+        jobs = [job for document in working for job in self.planner.jobs(document)]
         with self.generator.inference():
             self._translate_long_sentences([(document, index) for document in working for index in document.long])
             if self.strategy == "prefix":
@@ -167,44 +167,8 @@ class DocumentTranslator:
         scorer = self.scorer
         if scorer is None:
             return [document.finish() for document in working]
-        scorer.score(self._windows_to_score(working, jobs))
+        scorer.score(self.planner.windows_to_score(working, jobs))
         return [replace(document.finish(), confidences=scorer.confidences(document)) for document in working]
-
-    def _windows_to_score(self, working: Sequence[TranslationState], jobs: Sequence[WindowJob]) -> list[WindowJob]:
-        """The windows of finished translations, as they were decoded; pieces of long sentences are windows alone."""
-        windows: list[WindowJob] = []
-        for document in working:
-            for pieces in document.pieces.values():
-                decoded = [index for index in range(len(pieces.texts)) if pieces.target_ids[index]]
-                windows += [WindowJob(pieces, Window(index, index + 1), index) for index in decoded]
-        if self.strategy == "document":
-            return [*windows, *(window for job in jobs for window in self._blocks_to_score(job))]
-        for document in working:
-            windows += [
-                WindowJob(document, self._translated_window(document, index), index)
-                for index in range(document.first, len(document.texts))
-                if document.target_ids[index] and index not in document.pieces and index not in document.known
-            ]
-        return windows
-
-    def _blocks_to_score(self, job: WindowJob) -> list[WindowJob]:
-        """The translated sentences of a block, together if they are not longer than the model's limit, else each behind
-        as much of the block as fits."""
-        document, first = job.document, job.first
-        runs: list[WindowJob] = []
-        for index in range(first, job.window.stop):
-            if document.target_ids[index]:
-                joins = bool(runs) and runs[-1].window.stop == index
-                start = runs.pop().window.start if joins else index
-                runs.append(WindowJob(document, Window(start, index + 1), start))
-        return [window for run in runs for window in self._within_limits(run)]
-
-    def _within_limits(self, run: WindowJob) -> list[WindowJob]:
-        document, window = run.document, run.window
-        if self._fit(document, window) == window:
-            return [run]
-        places = range(*window)
-        return [WindowJob(document, self._fit(document, Window(window.start, at + 1)), at) for at in places]
 
     def stream(self, document: SourceDocument) -> Generator[str, None, TranslatedDocument]:
         """The translation of every sentence of a document, in order, each as soon as it is known.
@@ -216,7 +180,7 @@ class DocumentTranslator:
             ValueError: a window has more sentences or paragraphs than the model has positions for.
         """
         (working,) = self._prepared([document])
-        jobs = {job.first: job for job in self._jobs(working)}
+        jobs = {job.first: job for job in self.planner.jobs(working)}
         first = 0 if self.strategy == "prefix" else working.first
         while (index := working.next_index(first)) is not None:
             if index >= working.first:
@@ -247,61 +211,20 @@ class DocumentTranslator:
 
     def _prepared(self, documents: Sequence[SourceDocument]) -> list[TranslationState]:
         """The documents, encoded and checked, with their long sentences marked."""
-        working = encode_documents(documents, self.vocabulary, self._num_context(), self.has_inline_terms)
-        limits = self._sentence_limits()
+        working = encode_documents(documents, self.vocabulary, self.planner.num_context(), self.has_inline_terms)
+        limits = self.planner.sentence_limits()
         for document in working:
             if limits is not None:
                 document.mark_long(limits[0])
-            self._check_positions(document)
+            self.planner.check_positions(document)
         return working
-
-    def _num_context(self) -> int | None:
-        """The most context sentences that a window can hold; None means no limit."""
-        return None if self.window_sentences == 0 else self.window_sentences - 1
-
-    def _check_positions(self, document: TranslationState) -> None:
-        """Raises a ValueError for a window beyond a learned table, before anything is decoded."""
-        for window in self._windows_to_decode(document):
-            num_paragraphs = sum(document.ends_paragraph[window.start : window.stop - 1]) + 1
-            for level, count in (("sentence", window.stop - window.start), ("paragraph", num_paragraphs)):
-                limit = getattr(self.limits, f"{level}s")
-                if limit is not None and count > limit:
-                    raise ValueError(
-                        f"a window of {count} {level}s is beyond the end of the model's learned {level} positions, "
-                        f"which are {limit}. Give a number of window_sentences, or set sentence_position_clamp in the "
-                        f"model's configuration, with which all {level}s beyond share the last position."
-                    )
-
-    def _windows_to_decode(self, document: TranslationState) -> list[Window]:
-        """The windows of a document, as far as they are known beforehand; of those that only grow, the last."""
-        limits = (self.max_source_tokens, self.max_target_tokens)
-        if self.strategy == "document":
-            return document.blocks(self.window_sentences, *limits)
-        stops = range(document.first + 1, len(document.texts) + 1)
-        if self.window_sentences == 0:
-            wanted = [Window(0, stop) for stop in stops[-1:]]
-        else:
-            wanted = [Window(max(0, stop - self.window_sentences), stop) for stop in stops]
-        return [self._fit(document, window) for window in wanted]
-
-    def _sentence_limits(self) -> tuple[int, int] | None:
-        """The most source tokens of a sentence, and those of its pieces if it is longer; None if there is no limit."""
-        limits, sizes = [], []
-        if self.max_source_tokens is not None:
-            limits.append(self.max_source_tokens)
-            # A model of windows has seen single sentences of this length at most.
-            sizes.append(self.max_source_tokens // max(1, self.window_sentences) - 1)
-        if self.limits.sentence_tokens is not None:
-            limits.append(self.limits.sentence_tokens)
-            sizes.append(self.limits.sentence_tokens - 1)
-        return (min(limits), max(1, min(sizes))) if limits else None
 
     def _translate_long_sentences(self, places: list[Place]) -> None:
         """Sentences longer than the limit, cut into pieces that are decoded alone."""
         # Only `prefix` reads the translation of context.
         first = [0 if self.strategy == "prefix" else document.first for document, _ in places]
         wanted = [place for place, least in zip(places, first, strict=True) if place[1] >= least]
-        limits = self._sentence_limits()
+        limits = self.planner.sentence_limits()
         if limits is None or not wanted:
             return
         encode = self.vocabulary.encode
@@ -338,60 +261,11 @@ class DocumentTranslator:
 
     def _request_for_terms(self, document: TranslationState, index: int) -> tuple[Request, StopConditions]:
         """The current sentence behind the translations of its context, or alone if it has none; and how it may end."""
-        window = self._translated_window(document, index)
+        window = self.planner.translated_window(document, index)
         if window.start == index:
             return self._request(document.alone_ids(index)), self.vocabulary.alone_ends()
         prefix_ids, num_source = document.prefix_ids(window), document.source_lengths[index]
         return self._request(document.source_ids(window), prefix_ids, num_source), self.vocabulary.prefix_ends
-
-    def _translated_window(self, document: TranslationState, index: int) -> Window:
-        """A sentence and those directly before it, within its window, that have a translation."""
-        start = index
-        if self.window_sentences != 1 and self.vocabulary.has_separators:
-            wanted = Window(0 if self.window_sentences == 0 else max(0, index + 1 - self.window_sentences), index + 1)
-            start = self._fit(document, wanted).start
-            untranslated = [at for at in range(start, index) if not document.target_ids[at] or at in document.long]
-            start = untranslated[-1] + 1 if untranslated else start
-        return Window(start, index + 1)
-
-    def _jobs(self, document: TranslationState) -> list[WindowJob]:
-        """The windows of a document, of the strategies that know them beforehand."""
-        if self.strategy == "prefix":
-            return []
-        if self.strategy == "document":
-            blocks = document.blocks(self.window_sentences, self.max_source_tokens, self.max_target_tokens)
-            return [WindowJob(document, block, max(block.start, document.first)) for block in blocks]
-        return [
-            WindowJob(document, self._fitted(document, index), index)
-            for index in range(document.first, len(document.texts))
-            if not document.is_apart(index)
-        ]
-
-    def _fitted(self, document: TranslationState, index: int) -> Window:
-        """The window of sentence `index`, without context that does not fit."""
-        start = 0 if self.window_sentences == 0 else max(0, index + 1 - self.window_sentences)
-        wanted = Window(start, index + 1)
-        window = self._fit(document, wanted)
-        document.statistics.num_shortened_windows += window != wanted
-        return window
-
-    def _fit(self, document: TranslationState, wanted: Window) -> Window:
-        """The window without context that is too long, or stands before a sentence that is."""
-        inside = Window(0, wanted.stop - wanted.start)
-        source_lengths = document.source_lengths[wanted.start : wanted.stop]
-        limits = (self.max_source_tokens, self.max_target_tokens)
-        fitting = fit_window(inside, source_lengths, document.target_lengths(wanted), *limits)
-        window = wanted._replace(start=wanted.start + fitting.start)
-        most = self.limits.sentence_tokens
-        if most is None:
-            return window
-        # A forced translation stands between a start token, perhaps, and a separator.
-        too_long = [
-            index
-            for index in range(window.start, window.stop - 1)
-            if max(document.source_lengths[index], len(document.target_ids[index]) + 2) > most
-        ]
-        return window._replace(start=too_long[-1] + 1) if too_long else window
 
     def _decode_windows(self, jobs: list[WindowJob]) -> None:
         """Windows of several sentences, each decoded as a whole; what is wrong with them is decoded again alone."""
@@ -452,7 +326,7 @@ class DocumentTranslator:
     def _decode_next(self, places: list[Place]) -> None:
         alone, jobs, requests = [], [], []
         for document, index in places:
-            window = self._fitted(document, index)
+            window = self.planner.fitted_window(document, index)
             if window.start == index:
                 alone.append((document, index))
                 continue

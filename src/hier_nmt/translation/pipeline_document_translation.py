@@ -2,17 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """`pipeline("translation")` for whole documents: a text in, its translation out, paragraphs and blank lines kept."""
 
-import difflib
-import inspect
 import os
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from transformers import (
     AutoModelForSeq2SeqLM,
-    GenerationConfig,
-    GenerationMixin,
     Pipeline,
     PreTrainedModel,
     PreTrainedTokenizerBase,
@@ -26,10 +21,9 @@ from ..configuration.library_internals import (
     pipeline_batch_size,
     pipeline_parameters,
 )
-from ..text.document_layout import DocumentLayout, PlacedSentence
+from ..text.document_layout import PlacedSentence
 from ..text.long_sentences import sentence_joiner
 from .batched_generation import check_positive
-from .confidence import align_words
 from .document_translator import DocumentTranslator
 from .engines import run_by
 from .glossary_options import glossary_of, terms_of
@@ -43,51 +37,21 @@ from .pipeline_inputs import (
     one_each,
     with_context,
 )
+from .pipeline_options import divided_options
+from .pipeline_outputs import DocumentTranslation, PreparedDocument
 from .pipeline_tokenizers import TARGET_TOKENIZER_FOLDER, target_tokenizer_of, tokenizer_of
-from .translation_report import DecodingStatistics, SentenceConfidence, details
-from .translation_state import SourceDocument, TranslatedDocument
+from .translation_documents import SourceDocument, TranslatedDocument
+from .translation_report import DecodingStatistics, details
 
 logger = logging.get_logger(__name__)
 
 TASKS = ("translation", "document-translation")
 
-_FORWARD_OPTIONS = (
-    "progress",
-    "source_language",
-    "target_language",
-    "strategy",
-    "window_sentences",
-    "max_batch_tokens",
-    "max_source_tokens",
-    "max_target_tokens",
-    "glossary_method",
-    "confidence",
-)
-_PREPROCESS_OPTIONS = (
-    "source_language",
-    "target_language",
-    "text_format",
-    "glossary",
-    "do_not_translate",
-    "memory",
-    "memory_threshold",
-)
-# What the translation pipeline of Transformers 4 called the languages.
-_OLDER_NAMES = {"src_lang": "source_language", "tgt_lang": "target_language"}
-_POSTPROCESS_OPTIONS = ("return_sentences", "return_details")
 _DEFAULT_BATCH_SIZE = 32
 # Of a stream, whose first sentences should not wait for many others.
 _STREAM_BATCH_SIZE = 8
 # Only for cutting text into sentences, where neither the caller nor the model names a language.
 _DEFAULT_LANGUAGE = "en"
-
-
-@dataclass(frozen=True)
-class _PreparedDocument:
-    """A document to translate, and where its sentences stand in its text."""
-
-    source: SourceDocument
-    layout: DocumentLayout
 
 
 class DocumentTranslationPipeline(Pipeline):
@@ -206,22 +170,7 @@ class DocumentTranslationPipeline(Pipeline):
             self.target_tokenizer.save_pretrained(os.path.join(save_directory, TARGET_TOKENIZER_FOLDER))
 
     def _sanitize_parameters(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
-        options = {_OLDER_NAMES.get(name, name): value for name, value in kwargs.items()}
-        if len(options) < len(kwargs):
-            raise TypeError(
-                "src_lang and tgt_lang are older names of source_language and target_language: give one each"
-            )
-        forward = {name: options[name] for name in _FORWARD_OPTIONS if name in options}
-        preprocess, postprocess = [
-            {name: options[name] for name in names if options.get(name) is not None}
-            for names in (_PREPROCESS_OPTIONS, _POSTPROCESS_OPTIONS)
-        ]
-        own = {*_FORWARD_OPTIONS, *_PREPROCESS_OPTIONS, *_POSTPROCESS_OPTIONS}
-        generate_kwargs = {name: value for name, value in options.items() if name not in own}
-        if generate_kwargs:
-            _check_generate_options(generate_kwargs)
-            forward["generate_kwargs"] = generate_kwargs
-        return preprocess, forward, postprocess
+        return divided_options(kwargs)
 
     def _merged_parameters(self, kwargs: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
         """Parameters of this call over those of the pipeline."""
@@ -283,7 +232,7 @@ class DocumentTranslationPipeline(Pipeline):
         memory: Any = None,
         memory_threshold: float | None = None,
     ) -> Any:
-        """The document as paragraphs of sentences: a `_PreparedDocument`."""
+        """The document as paragraphs of sentences: a `PreparedDocument`."""
         language, target_language = self._languages(source_language, target_language)
         document = checked_document(input_)
         layout = document_layout(document, text_format, language, sentence_joiner(target_language))
@@ -298,21 +247,21 @@ class DocumentTranslationPipeline(Pipeline):
         known = memory_of(memory, language, target_language, memory_threshold)
         tags = {} if known is None else {number: slot.tags() for number, slot in enumerate(layout.slots)}
         source = SourceDocument(paragraphs, context, translation, terms, untranslated, known, tags)
-        return _PreparedDocument(source, layout)
+        return PreparedDocument(source, layout)
 
     def _forward(  # type: ignore[override]
         self, model_inputs: Any, progress: bool = False, **options: Any
     ) -> Any:
-        documents: list[_PreparedDocument] = model_inputs["documents"]
+        documents: list[PreparedDocument] = model_inputs["documents"]
         num_sentences = sum(len(paragraph) for document in documents for paragraph in document.source.paragraphs)
         bar = logging.tqdm(total=num_sentences, unit=" sentences", disable=not progress)
         translator = self._translator(documents, on_progress=bar.update if progress else None, **options)
         with bar:
             translations = translator.translate([document.source for document in documents])
         _warn(translations)
-        return {"documents": [_Translation(*pair) for pair in zip(documents, translations, strict=True)]}
+        return {"documents": [DocumentTranslation(*pair) for pair in zip(documents, translations, strict=True)]}
 
-    def _translator(self, documents: Sequence[_PreparedDocument], **options: Any) -> DocumentTranslator:
+    def _translator(self, documents: Sequence[PreparedDocument], **options: Any) -> DocumentTranslator:
         translator = DocumentTranslator(self.model, self.tokenizer, self.target_tokenizer, **options)
         if translator.window_sentences == 1 and any(document.source.context for document in documents):
             logger.warning("context has no effect: sentences are translated one by one (window_sentences is 1)")
@@ -380,40 +329,6 @@ def _warn(translations: Iterable[TranslatedDocument]) -> None:
         logger.warning(problem)
 
 
-@dataclass(frozen=True)
-class _Translation:
-    """A document and what it was translated to."""
-
-    prepared: _PreparedDocument
-    translated: TranslatedDocument
-
-    def text(self) -> str:
-        """The translated text, with the white space of the source."""
-        return self.prepared.layout.text(text for paragraph in self.translated.paragraphs for text in paragraph)
-
-    def confidences(self) -> list[SentenceConfidence] | None:
-        """The confidence of each sentence; a piece of markup that acts as a word may be several words."""
-        found = self.translated.confidences
-        if found is None:
-            return None
-        texts = [text for paragraph in self.translated.paragraphs for text in paragraph]
-        told = []
-        for one, text, slot in zip(found, texts, self.prepared.layout.slots, strict=True):
-            words = align_words(list(zip(text.split(), one.words, strict=True)), slot.with_objects(text).split())
-            told.append(one._replace(words=tuple(words)))
-        return told
-
-    def sentences(self) -> list[dict[str, Any]]:
-        """Each sentence with its translation and the index of its paragraph."""
-        slots = iter(self.prepared.layout.slots)
-        pairs = zip(self.prepared.source.paragraphs, self.translated.paragraphs, strict=True)
-        return [
-            {"source": slot.with_objects(source), "translation": slot.with_objects(translation), "paragraph": index}
-            for index, paragraph in enumerate(pairs)
-            for source, translation, slot in zip(*paragraph, slots, strict=False)
-        ]
-
-
 def register_pipelines() -> None:
     """Makes `pipeline("translation")` and `pipeline("document-translation")` give this class.
 
@@ -428,15 +343,3 @@ def register_pipelines() -> None:
                 task, pipeline_class=DocumentTranslationPipeline, pt_model=AutoModelForSeq2SeqLM, type="text"
             )
     forget_registration(DocumentTranslationPipeline)
-
-
-def _check_generate_options(options: dict[str, Any]) -> None:
-    """Raises TypeError for a name that is no option of `generate`, with the nearest one that is."""
-    known = {*vars(GenerationConfig()), *inspect.signature(GenerationMixin.generate).parameters, "generation_config"}
-    own = {*_FORWARD_OPTIONS, *_PREPROCESS_OPTIONS, *_POSTPROCESS_OPTIONS, "context", "batch_size"}
-    known = {name for name in known if not name.startswith("_")} - {"self", "inputs", "kwargs"}
-    for name in options:
-        if name not in known:
-            nearest = difflib.get_close_matches(name, known | own, n=1)
-            hint = f"; did you mean {nearest[0]!r}?" if nearest else ""
-            raise TypeError(f"{name!r} is no option of the translation pipeline nor of generate{hint}")

@@ -18,8 +18,9 @@ from ..text.untranslatable import (
     num_letters,
     split_sentence,
 )
-from .translation_report import COPIED, DecodingStatistics, SentenceEvent
-from .translation_state import SourceDocument, TranslationState, all_places, term_uses
+from .translation_documents import SourceDocument, all_places
+from .translation_report import COPIED, DecodingStatistics, SentenceEvent, term_uses
+from .translation_state import TranslationState
 from .translation_vocabulary import TranslationVocabulary
 
 

@@ -196,8 +196,7 @@ class TermDecoder:
 
     def _writable_terms(self, sentence: _Sentence) -> list[_WritableTerm]:
         """The terms that a sentence lacks and the tokenizer can write."""
-        document, _ = sentence.place
-        forms = [(match, document.term_forms(match)) for match in sentence.missing()]
+        forms = [(match, _target_forms(sentence.place[0], match)) for match in sentence.missing()]
         encode, encode_joined = self.vocabulary.encode_forms, self.vocabulary.encode_joined_forms
         terms = [
             _WritableTerm(match, encode(one), encode_joined(one), encode([form[:1].upper() + form[1:] for form in one]))
@@ -212,7 +211,7 @@ class TermDecoder:
         num_closing = document.source_lengths[index] - own
         before = source_ids[: len(source_ids) - own - num_closing]
         after = source_ids[len(source_ids) - num_closing :]
-        changed = [*before, *document.ids_without_term(index, match), *after]
+        changed = [*before, *_ids_without_term(document, index, match), *after]
         return replace(sentence, request=sentence.request._replace(source_ids=changed))
 
     def _places(
@@ -275,6 +274,23 @@ class TermDecoder:
         begin = self.vocabulary.sentence_start(bool(sentence.request.prefix_ids))
         # A translation that was cut has no end within the limit.
         return Replay((*begin, *ids, sentence.ends.end_ids[0])[: sentence.request.max_new_tokens])
+
+
+def _target_forms(document: TranslationState, match: TermMatch) -> list[str]:
+    """How the translation of a term may be written."""
+    assert document.glossary is not None
+    return document.glossary.target_forms(match)
+
+
+def _ids_without_term(document: TranslationState, index: int, match: TermMatch) -> list[int]:
+    """The token ids of a sentence from which a term is taken out, wherever it stands."""
+    text, position = "", 0
+    for one in document.terms[index]:
+        if one.term == match.term:
+            text += document.texts[index][position : one.start]
+            position = one.stop
+    (ids,) = document.vocabulary.encode([text + document.texts[index][position:]])
+    return ids
 
 
 def _differences(ones: Sequence[float], others: Sequence[float]) -> list[float]:

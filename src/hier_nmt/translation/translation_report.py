@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What happened while sentences were decoded: counts, and which sentences it happened to."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any, NamedTuple
 
-from ..text.glossary import INFLECTED, UNUSED, TermUse
+from ..text.glossary import INFLECTED, UNUSED, Glossary, TermMatch, TermUse
 from ..text.translation_memory import MemoryMatch
 
 
@@ -143,6 +143,29 @@ class SentenceConfidence(NamedTuple):
 # Kinds of events, in the order in which they are reported.
 COPIED, CUT, SPLIT, DECODED_AGAIN = "copied", "cut", "split", "decoded_again"
 INCIDENT_KINDS = (COPIED, CUT, SPLIT, DECODED_AGAIN)
+# Why a sentence is decoded again, alone.
+WRONG_SEPARATORS, ENDLESS, EMPTY, LOOP, ALTERED = (
+    "a window with another number of sentences",
+    "a window without end",
+    "empty",
+    "a repetition loop",
+    "a placeholder, tag or address lost or changed",
+)
+MISSING_TERM = "a term of the glossary not used"
+STAYED_EMPTY = "the model gave nothing, twice"
+STAYED_ALTERED = f"{ALTERED}, twice"
+# Why a translation is cut.
+TOO_LONG = "longer than the length limit"
+LOOP_TOO_LONG = f"{TOO_LONG}, in a repetition loop"
+
+
+def term_uses(
+    glossary: Glossary | None, matches: Sequence[TermMatch], sentence: int, translation: str
+) -> Iterator[TermUse]:
+    """What became of each different term of a sentence."""
+    for term in dict.fromkeys(match.term for match in matches):
+        assert glossary is not None
+        yield TermUse(sentence, term.source, term.targets[0], glossary.use(term, translation))
 
 
 def details(

@@ -1,98 +1,37 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Documents before, during and after their translation."""
+"""A document while it is translated: what is known of each of its sentences."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
 
 from ..text.glossary import UNUSED, Glossary, TermMatch, TermUse
 from ..text.inline_terms import with_terms
 from ..text.protected_spans import remove_objects
-from ..text.translation_memory import MemoryMatch, Tags, TranslationMemory
+from ..text.translation_memory import MemoryMatch
 from ..text.untranslatable import SentenceParts
-from ..text.windows import Window, document_blocks, split_window
+from ..text.windows import Window, document_blocks
 from .batched_generation import Output
-from .generation_constraints import ExpectedWindow
 from .repetition import is_loop, num_repeated_ngrams, repetition
+from .translation_documents import TranslatedDocument, all_places
 from .translation_report import (
+    ALTERED,
     COPIED,
     CUT,
     DECODED_AGAIN,
+    EMPTY,
+    LOOP,
+    LOOP_TOO_LONG,
+    MISSING_TERM,
     SPLIT,
+    STAYED_ALTERED,
+    STAYED_EMPTY,
+    TOO_LONG,
     DecodingStatistics,
-    SentenceConfidence,
     SentenceEvent,
+    term_uses,
 )
 from .translation_vocabulary import TranslationVocabulary
-
-
-@dataclass(frozen=True)
-class SourceDocument:
-    """A document to translate.
-
-    Attributes:
-        paragraphs: the sentences of each paragraph.
-        context: paragraphs before these, read but not translated.
-        context_translation: the translation of each context sentence, if there is one; only `prefix` reads it.
-        glossary: terms with prescribed translations.
-        do_not_translate: terms that stay as they are.
-        memory: sentences with translations, which are taken for equal ones.
-        tags: the inline tags of sentences, by number of the sentence in the document; a match has the same.
-    """
-
-    paragraphs: Sequence[Sequence[str]]
-    context: Sequence[Sequence[str]] = ()
-    context_translation: Sequence[str] | None = None
-    glossary: Glossary | None = None
-    do_not_translate: tuple[str, ...] = ()
-    memory: TranslationMemory | None = None
-    tags: Mapping[int, Tags] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        num_context = sum(len(paragraph) for paragraph in self.context)
-        if self.context_translation is not None and len(self.context_translation) != num_context:
-            raise ValueError(
-                f"{num_context} context sentences but {len(self.context_translation)} in context_translation; "
-                f"give both as sentences, one translation for each"
-            )
-
-
-@dataclass
-class TranslatedDocument:
-    """A document with its translations.
-
-    Attributes:
-        paragraphs: the translations, in the paragraphs of the source.
-        statistics: the counts of how they were made.
-        events: what happened to sentences.
-        terms: what became of the terms of a glossary.
-        confidences: the confidence of each sentence, if it was asked for.
-        memory: what a translation memory has for sentences.
-    """
-
-    paragraphs: list[list[str]]
-    statistics: DecodingStatistics
-    events: list[SentenceEvent] = field(default_factory=list)
-    terms: list[TermUse] = field(default_factory=list)
-    confidences: list[SentenceConfidence] | None = None
-    memory: list[MemoryMatch] = field(default_factory=list)
-
-
-# Why a sentence is decoded again, alone.
-WRONG_SEPARATORS, ENDLESS, EMPTY, LOOP, ALTERED = (
-    "a window with another number of sentences",
-    "a window without end",
-    "empty",
-    "a repetition loop",
-    "a placeholder, tag or address lost or changed",
-)
-MISSING_TERM = "a term of the glossary not used"
-STAYED_EMPTY = "the model gave nothing, twice"
-STAYED_ALTERED = f"{ALTERED}, twice"
-# Why a translation is cut.
-TOO_LONG = "longer than the length limit"
-LOOP_TOO_LONG = f"{TOO_LONG}, in a repetition loop"
 
 
 @dataclass
@@ -150,9 +89,7 @@ class TranslationState:
         self._was_altered: set[int] = set()
         self._was_loop: set[int] = set()
         self._row_of = {number: index for index, number in enumerate(self.numbers, start=self.first)}
-        self._all_places = [
-            (row, column) for row, paragraph in enumerate(self.result) for column in range(len(paragraph))
-        ]
+        self._all_places = all_places(self.result)
         self._num_closing = 1 if self.vocabulary.has_separators else 0
         self.terms = [[] if self.glossary is None else self.glossary.find(text) for text in self.texts]
         if self.has_inline_terms:
@@ -182,16 +119,6 @@ class TranslationState:
         for index, ids in zip(indices, self.vocabulary.encode_with_terms(marked), strict=True):
             self.ids[index] = ids
 
-    def ids_without_term(self, index: int, match: TermMatch) -> list[int]:
-        """The token ids of a sentence from which a term is taken out, wherever it stands."""
-        text, position = "", 0
-        for one in self.terms[index]:
-            if one.term == match.term:
-                text += self.texts[index][position : one.start]
-                position = one.stop
-        (ids,) = self.vocabulary.encode([text + self.texts[index][position:]])
-        return ids
-
     def missing_terms(self, index: int, ids: list[int] | None = None) -> list[TermMatch]:
         """The terms of a sentence that its translation lacks, or a translation of these token ids; of sentences without
         a translation, none."""
@@ -203,11 +130,6 @@ class TranslationState:
             return []
         distinct = {match.term: match for match in reversed(self.terms[index])}
         return [match for term, match in distinct.items() if self.glossary.use(term, translation) == UNUSED]
-
-    def term_forms(self, match: TermMatch) -> list[str]:
-        """How the translation of a term may be written."""
-        assert self.glossary is not None
-        return self.glossary.target_forms(match)
 
     def is_acceptable(self, index: int, ids: list[int]) -> bool:
         """Whether a translation of these token ids is none that would be decoded again."""
@@ -470,76 +392,5 @@ class TranslationState:
             yield from term_uses(self.glossary, self.terms[index], self.numbers[index - self.first], self.text(index))
 
 
-def term_uses(
-    glossary: Glossary | None, matches: Sequence[TermMatch], sentence: int, translation: str
-) -> Iterator[TermUse]:
-    """What became of each different term of a sentence."""
-    for term in dict.fromkeys(match.term for match in matches):
-        assert glossary is not None
-        yield TermUse(sentence, term.source, term.targets[0], glossary.use(term, translation))
-
-
-def most_target_tokens(num_source_tokens: int) -> int:
-    """The most tokens that so many source tokens are translated to; whatever is longer goes on for ever."""
-    return 2 * num_source_tokens + 10
-
-
+# A document, and the index of one of its sentences.
 Place = tuple[TranslationState, int]
-
-
-class Retry(NamedTuple):
-    """A sentence that must be decoded again alone, and why."""
-
-    document: TranslationState
-    sentence: int
-    reason: str
-
-
-class WindowJob(NamedTuple):
-    """A window to decode; of its translation the sentences from `first` on are kept."""
-
-    document: TranslationState
-    window: Window
-    first: int
-
-    @property
-    def num_sentences(self) -> int:
-        return self.window.stop - self.window.start
-
-    def expected(self) -> ExpectedWindow:
-        """What its translation must have; no sentence may be longer than the longest could be alone."""
-        longest = max(self.document.source_lengths[self.window.start : self.window.stop])
-        return ExpectedWindow(self.num_sentences, most_target_tokens(longest))
-
-    def accept(self, output: Output, vocabulary: TranslationVocabulary) -> list[Retry]:
-        """Keeps what is right in a translated window; returns the sentences that must be decoded again."""
-        statistics = self.document.statistics
-        statistics.num_windows += 1
-        kept = range(self.first, self.window.stop)
-        sentences = split_window(output.ids, vocabulary.target_separators, vocabulary.ignored)
-        if not output.is_complete or len(sentences) != self.num_sentences:
-            # With too many separators its run need not have been left to come to its end.
-            has_wrong_separators = output.is_complete or len(sentences) > self.num_sentences
-            statistics.num_endless += not has_wrong_separators
-            statistics.num_wrong_separators += has_wrong_separators
-            reason = WRONG_SEPARATORS if has_wrong_separators else ENDLESS
-            return [Retry(self.document, index, reason) for index in kept]
-        reasons = [self.document.store(index, sentences[index - self.window.start]) for index in kept]
-        pairs = zip(kept, reasons, strict=True)
-        return [Retry(self.document, index, reason) for index, reason in pairs if reason is not None]
-
-    def accept_current(self, output: Output, vocabulary: TranslationVocabulary) -> list[Retry]:
-        """Keeps the translation of the current sentence behind a forced prefix, if there is one."""
-        statistics = self.document.statistics
-        statistics.num_windows += 1
-        ids = [token_id for token_id in output.ids if token_id not in vocabulary.ignored]
-        reason = self.document.store(self.first, ids)
-        statistics.num_endless += not output.is_complete
-        if not output.is_complete:
-            reason = ENDLESS
-        return [] if reason is None else [Retry(self.document, self.first, reason)]
-
-
-def all_places(paragraphs: Sequence[Sequence[str]]) -> list[tuple[int, int]]:
-    """(paragraph, sentence) of every sentence."""
-    return [(row, column) for row, paragraph in enumerate(paragraphs) for column in range(len(paragraph))]

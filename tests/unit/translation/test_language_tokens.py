@@ -23,7 +23,7 @@ from word_translation import WordTranslator
 from hier_nmt.translation.document_translator import DocumentTranslator
 from hier_nmt.translation.language_tokens import LanguageTokens
 from hier_nmt.translation.pipeline_document_translation import DocumentTranslationPipeline
-from hier_nmt.translation.translation_state import SourceDocument
+from hier_nmt.translation.translation_documents import SourceDocument
 
 sentencepiece = pytest.importorskip("sentencepiece")
 pytest.importorskip("langcodes")
