@@ -196,7 +196,7 @@ def test_translate_names_a_broken_glossary_before_it_loads_the_model(
     assert run_command("translate", tmp_path / "in.txt", *options) == 1
     assert "terms.tsv:2: no tab between term and translation" in capsys.readouterr().err
     assert run_command("translate", tmp_path / "in.txt", "--model", checkpoint, "--do-not-translate", "?") == 1
-    assert "a term that stays as it is must have a word; got '?'" in capsys.readouterr().err
+    assert "a term that is not translated must have a word; got '?'" in capsys.readouterr().err
 
 
 def test_translate_continues_an_interrupted_run_only_with_the_same_terms(

@@ -222,7 +222,7 @@ def test_every_family_reads_safetensors_alone() -> None:
     ("names", "complaint"),
     [
         (["pytorch_model-00001.bin"], r"pytorch_model-00001.bin is a pickle"),
-        (["../other/model.safetensors"], r"'../other/model.safetensors', which is no file beside it"),
+        (["../other/model.safetensors"], r"'../other/model.safetensors', which is not a file in the same folder"),
         ([7], r"names 7"),
     ],
 )

@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Decoding of whole documents: one translation for each source sentence, always, in order.
+"""Decoding of whole documents, which always gives one translation for each source sentence, in order.
 
 Four strategies turn sentences into decoder runs:
 
@@ -12,10 +12,10 @@ Four strategies turn sentences into decoder runs:
 * `document`: everything at once, in blocks of K sentences that do not overlap (K = 0: as many as fit).
 
 The decoder is not trusted: a translated window with the wrong number of separators, without an end, or with an empty
-sentence is thrown away for that sentence, which is then decoded again alone; so is a translation in a repetition loop,
+sentence is discarded for that sentence, which is then decoded again alone; so is a translation in a repetition loop,
 with the repetition forbidden, and one that lacks a placeholder or has it twice, with the placeholders taken out. Most
 loops are prevented, see `loop_prevention`. A translation that lacks a term of the document's glossary is decoded again
-with it, see `term_decoding`. What happened is counted, and told of each sentence.
+with it, see `term_decoding`. What happened is counted, and reported for each sentence.
 
 Dimensions: B batch, S source tokens, T target tokens.
 """
@@ -51,8 +51,8 @@ class DocumentTranslator:
         model: an encoder-decoder with `generate`.
         tokenizer: of the source language, or of both.
         target_tokenizer: of the target language, where it is another one.
-        source_language, target_language: for a model of many languages, which to read and which to write; a model of
-            one pair is only checked to be one of that pair.
+        source_language, target_language: for a multilingual model, the languages to translate from and to; for a model
+            of one pair, they must be those of the pair.
         strategy: one of `STRATEGIES`; default: `sentence` for a model of single sentences or without separators,
             `document` for K = 0, otherwise `current`.
         window_sentences: K; default: the one the model was trained with.
@@ -65,13 +65,13 @@ class DocumentTranslator:
         confidence: whether each sentence and word gets a confidence, see `confidence`; it costs a pass over the
             finished translations.
         generate_kwargs: options of `generate`. `max_new_tokens` replaces the limit of 2 x source length + 10.
-        on_progress: called with the number of sentences that were translated, those of a long window while it is
-            written. A negative number takes back those of a window that is thrown away; they are counted again when
-            they have been translated alone.
+        on_progress: called with the number of newly translated sentences; those of a long window are reported during
+            its decoding. A negative number takes back those of a discarded window, which are counted again once they
+            have been translated alone.
 
     Raises:
-        ValueError: an unknown strategy, one that the model or tokenizer cannot follow, a number that is none, a
-            language that the model does not have, or a model that is no encoder-decoder.
+        ValueError: an unknown strategy, one that the model or tokenizer cannot follow, an invalid number, a language
+            that the model does not have, or a model that is not an encoder-decoder.
     """
 
     def __init__(
@@ -163,7 +163,7 @@ class DocumentTranslator:
             return self._finished(working, jobs)
 
     def _finished(self, working: Sequence[TranslationState], jobs: Sequence[WindowJob]) -> list[TranslatedDocument]:
-        """The documents as their readers want them, with confidences if they are wanted."""
+        """The finished documents, with confidences if requested."""
         scorer = self.scorer
         if scorer is None:
             return [document.finish() for document in working]
@@ -173,8 +173,9 @@ class DocumentTranslator:
     def stream(self, document: SourceDocument) -> Generator[str, None, TranslatedDocument]:
         """The translation of every sentence of a document, in order, each as soon as it is known.
 
-        A batch is decoded whenever the next sentence is asked for and not yet known. The translations are those of
-        `translate`, but for the rounding of batches of another size. The generator returns the `TranslatedDocument`.
+        A batch is decoded whenever the next sentence is requested and not yet known. The translations are those of
+        `translate`, except for rounding differences between batch sizes. The generator returns the
+        `TranslatedDocument`.
 
         Raises:
             ValueError: a window has more sentences or paragraphs than the model has positions for.
@@ -220,7 +221,7 @@ class DocumentTranslator:
         return working
 
     def _translate_long_sentences(self, places: list[Place]) -> None:
-        """Sentences longer than the limit, cut into pieces that are decoded alone."""
+        """Translates sentences longer than the limit in pieces, which are decoded alone."""
         # Only `prefix` reads the translation of context.
         first = [0 if self.strategy == "prefix" else document.first for document, _ in places]
         wanted = [place for place, least in zip(places, first, strict=True) if place[1] >= least]
@@ -232,7 +233,7 @@ class DocumentTranslator:
             split_long_sentence(document.texts[index], lambda text: len(encode([text])[0]), limits[1])
             for document, index in wanted
         ]
-        # Each piece is a sentence of a document of its own, so that it is decoded with all the usual care.
+        # Each piece is a sentence of a document of its own, so that all checks and retries apply to it.
         pieces_as_documents = [
             TranslationState.of_sentences(
                 texts, encode(texts), self.vocabulary, document.glossary, self.has_inline_terms
@@ -248,19 +249,20 @@ class DocumentTranslator:
                 self.on_progress(1)
 
     def _decode_jobs(self, jobs: list[WindowJob]) -> None:
-        """Windows that do not depend on each other, all in one pool."""
+        """Decodes windows that do not depend on each other, batched together."""
         alone = [(job.document, job.window.start) for job in jobs if job.num_sentences == 1]
         self._decode_alone(alone, report=True)
         self._decode_windows([job for job in jobs if job.num_sentences > 1])
         self._use_terms([(job.document, index) for job in jobs for index in range(job.first, job.window.stop)])
 
     def _use_terms(self, places: list[Place]) -> None:
-        """Decodes sentences again that lack terms of their glossary."""
+        """Decodes sentences again whose translations lack terms of the glossary."""
         if self.term_decoder is not None:
             self.term_decoder.use_terms(places)
 
     def _request_for_terms(self, document: TranslationState, index: int) -> tuple[Request, StopConditions]:
-        """The current sentence behind the translations of its context, or alone if it has none; and how it may end."""
+        """The request for a sentence after the translations of its context, or alone if it has none, and its stop
+        conditions."""
         window = self.planner.translated_window(document, index)
         if window.start == index:
             return self._request(document.alone_ids(index)), self.vocabulary.alone_ends()
@@ -268,7 +270,7 @@ class DocumentTranslator:
         return self._request(document.source_ids(window), prefix_ids, num_source), self.vocabulary.prefix_ends
 
     def _decode_windows(self, jobs: list[WindowJob]) -> None:
-        """Windows of several sentences, each decoded as a whole; what is wrong with them is decoded again alone."""
+        """Decodes windows of several sentences; those of their sentences that are wrong are decoded again alone."""
         requests = [self._request(job.document.source_ids(job.window), expected=job.expected()) for job in jobs]
         num_reported = [0] * len(jobs)
 
@@ -289,8 +291,8 @@ class DocumentTranslator:
         self._decode_again(failed, report=True)
 
     def _decode_alone(self, places: list[Place], report: bool = False, retry: bool = False) -> None:
-        """Each sentence without any context. An empty translation is tried once more, with the end token forbidden, and
-        a repetition loop without any n-gram twice."""
+        """Decodes each sentence without context. An empty translation is decoded once more with the end token
+        forbidden, and a repetition loop with repeated n-grams forbidden."""
         outputs = self._run_alone(places, self.vocabulary.alone_ends(retry), report)
         failed = []
         for (document, index), output in zip(places, outputs, strict=True):

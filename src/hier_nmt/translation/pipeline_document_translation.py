@@ -48,9 +48,9 @@ logger = logging.get_logger(__name__)
 TASKS = ("translation", "document-translation")
 
 _DEFAULT_BATCH_SIZE = 32
-# Of a stream, whose first sentences should not wait for many others.
+# Small in a stream, so that its first sentences do not wait for many others.
 _STREAM_BATCH_SIZE = 8
-# Only for cutting text into sentences, where neither the caller nor the model names a language.
+# Only for splitting text into sentences, where neither the caller nor the model names a language.
 _DEFAULT_LANGUAGE = "en"
 
 
@@ -59,14 +59,14 @@ class DocumentTranslationPipeline(Pipeline):
 
     A document is one of:
 
-    * a string: a text of any length. It is cut into paragraphs and sentences; white space between sentences and blank
-      lines between paragraphs come back exactly where they were.
+    * a string: a text of any length. It is split into paragraphs and sentences; white space between sentences and blank
+      lines between paragraphs are kept.
     * `{"text": ...}`: the same, for a document with a context of its own.
-    * `{"paragraphs": [[sentence, ...], ...]}`: sentences as they are, not cut again. In the translation sentences are
+    * `{"paragraphs": [[sentence, ...], ...]}`: sentences as they are, not split again. In the translation sentences are
       joined by a space and paragraphs by a blank line.
 
     A list, generator or torch `Dataset` of documents gives the translations in the same order; a generator or `Dataset`
-    is read and translated bit by bit, and gives a list with one dict for each document.
+    is read and translated lazily, and gives a list with one dict for each document.
 
     The arguments are those of the call. All but `context` and `context_translation` may also be given to
     `pipeline(...)`.
@@ -78,33 +78,33 @@ class DocumentTranslationPipeline(Pipeline):
         strategy: `sentence`, `current`, `prefix` or `document`; default: what suits the windows of the model.
         window_sentences: K, the sentences of a window; default: the one the model was trained with.
         source_language: language of the text; default: the model's, else English. Also `src_lang`.
-        target_language: language of the translation, for models of many (M2M100, NLLB, mBART); any code or, with
+        target_language: language of the translation, for multilingual models (M2M100, NLLB, mBART); any code or, with
             langcodes, any English name. Also `tgt_lang`.
         text_format: `plain`, `html` or `markdown`. Tags, attributes, code and link targets stay as they are; tags in a
-            sentence stand at a border of words, see `project_marks`. Markdown needs markdown-it-py.
+            sentence are placed at word boundaries, see `project_marks`. Markdown needs markdown-it-py.
         glossary: terms with prescribed translations: a mapping or pairs of a source term and its translation, or the
             path of a file (CSV, tab-separated, TBX; package hier_nmt). Also a key of a document.
         glossary_method: `inline`: translations are written into the source; for models trained with it. `constrained`:
-            sentences that lack a term are decoded again with it. `auto` (default): both, the first where it can be.
-        do_not_translate: a term or a list of terms that stay as they are, or a `Path` of a file of them. Also a key of
-            a document.
+            sentences that lack a term are decoded again with it. `auto` (default): both, `inline` if the model can.
+        do_not_translate: a term or a list of terms that are not translated, or the `Path` of a file of them. Also a key
+            of a document.
         memory: a translation memory: the path of a TMX file (package hier_nmt), a mapping, pairs of sentences and
-            translations, or a `TranslationMemory`. A sentence that it has, white space apart and with the same inline
-            tags, gets that translation; what is similar is told in the details, and not used (extra `memory`).
-        memory_threshold: the similarity in percent from which it is told; default: 75. 100: it never is.
+            translations, or a `TranslationMemory`. A sentence that it has, apart from white space and with the same
+            inline tags, gets that translation; similar ones are reported in the details and not used (extra `memory`).
+        memory_threshold: the similarity in percent from which they are reported; default: 75; 100: never.
         return_sentences: adds `"sentences"`: a list of `{"source", "translation", "paragraph"}`.
         return_details: adds `"details"`: the counts of what happened, the sentences that were copied, cut, split or
             decoded again, with the reasons, and which terms were used; see `translation_report.details`.
         confidence: with `return_details`: how confident the model is of each sentence and word, see `confidence`; it
             costs a pass over the finished translations.
         batch_size: windows in a batch.
-        max_batch_tokens: source tokens in a batch, padding counted.
+        max_batch_tokens: source tokens in a batch, including padding.
         max_source_tokens, max_target_tokens: longest window; default: the model's.
-        progress: shows a bar that counts sentences, those of a long window while it is written.
+        progress: shows a progress bar of sentences.
         everything else: options of `generate`, such as `num_beams`.
 
-    `pipeline(..., engine="onnx")` has onnxruntime run the model, on processors, with the same translations (package
-    hier_nmt with its extra `export`): `onnx`, `onnx-int8`, `auto` (`onnx` where it can be) or `torch` (default).
+    `pipeline(..., engine="onnx")` runs the model with onnxruntime on the CPU, with the same translations (package
+    hier_nmt with its extra `export`): `onnx`, `onnx-int8`, `auto` (`onnx` if possible) or `torch` (default).
 
     Raises:
         TypeError: an input or an option that is none of these.
@@ -114,7 +114,7 @@ class DocumentTranslationPipeline(Pipeline):
 
     tokenizer: Any
 
-    # None: a missing tokenizer is not an error before `__init__`, which knows better what to say.
+    # None, so that `__init__` reports a missing tokenizer, with a better message.
     _load_tokenizer = None
     _load_processor: Any = False
     _load_image_processor: Any = False
@@ -173,7 +173,7 @@ class DocumentTranslationPipeline(Pipeline):
         return divided_options(kwargs)
 
     def _merged_parameters(self, kwargs: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
-        """Parameters of this call over those of the pipeline."""
+        """The parameters of the pipeline, updated with those of this call."""
         preprocess, forward, postprocess = self._sanitize_parameters(**kwargs)
         own_preprocess, own_forward, own_postprocess = pipeline_parameters(self)
         generate_kwargs = {**own_forward.get("generate_kwargs", {}), **forward.get("generate_kwargs", {})}
@@ -295,10 +295,10 @@ class DocumentTranslationPipeline(Pipeline):
         **kwargs: Any,
     ) -> Iterator[PlacedSentence]:
         """The sentences of one document in order, each as soon as it is known: `source`, `translation`, `white_space`
-        before it, `paragraph`. Their white space and translations, joined, are what the call gives, but for the
-        rounding of batches of another size.
+        before it, `paragraph`. Joined, white space and translations are the output of the call, except for rounding
+        differences between batch sizes.
 
-        Nothing is decoded before a sentence is asked for, and nothing more once the iterator is closed. Between
+        Nothing is decoded before a sentence is requested, and nothing more once the iterator is closed. Between
         sentences the model may be used for something else.
 
         Args:
@@ -317,7 +317,7 @@ class DocumentTranslationPipeline(Pipeline):
 
 
 def _told(stream: Generator[str, None, TranslatedDocument]) -> Iterator[str]:
-    """The sentences of a stream; the problems are said at its end."""
+    """The sentences of a stream; problems are logged at its end."""
     _warn([(yield from stream)])
 
 
@@ -330,9 +330,9 @@ def _warn(translations: Iterable[TranslatedDocument]) -> None:
 
 
 def register_pipelines() -> None:
-    """Makes `pipeline("translation")` and `pipeline("document-translation")` give this class.
+    """Makes `pipeline("translation")` and `pipeline("document-translation")` return this class.
 
-    Transformers 5 took its own translation pipeline out and, since 5.19, refuses the name before it asks the registry.
+    Transformers 5 removed its own translation pipeline and, since 5.19, rejects the name before it reads the registry.
     """
     allow_translation_task()
     registry = pipelines.PIPELINE_REGISTRY

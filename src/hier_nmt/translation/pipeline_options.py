@@ -39,7 +39,7 @@ def divided_options(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str,
     """The options of the steps `preprocess`, `forward` and `postprocess`; those of `generate` are in `forward`.
 
     Raises:
-        TypeError: an option that is none, or one given by its older name too.
+        TypeError: an unknown option, or one that is also given by its older name.
     """
     options = {_OLDER_NAMES.get(name, name): value for name, value in given.items()}
     if len(options) < len(given):
@@ -58,7 +58,7 @@ def divided_options(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str,
 
 
 def _check_generate_options(options: Iterable[str]) -> None:
-    """Raises TypeError for a name that is no option of `generate`, with the nearest one that is."""
+    """Raises TypeError for a name that is not an option of `generate`; the message suggests the nearest option."""
     known = {*vars(GenerationConfig()), *inspect.signature(GenerationMixin.generate).parameters, "generation_config"}
     own = {*_FORWARD_OPTIONS, *_PREPROCESS_OPTIONS, *_POSTPROCESS_OPTIONS, "context", "batch_size"}
     known = {name for name in known if not name.startswith("_")} - {"self", "inputs", "kwargs"}
@@ -66,4 +66,4 @@ def _check_generate_options(options: Iterable[str]) -> None:
         if name not in known:
             nearest = difflib.get_close_matches(name, known | own, n=1)
             hint = f"; did you mean {nearest[0]!r}?" if nearest else ""
-            raise TypeError(f"{name!r} is no option of the translation pipeline nor of generate{hint}")
+            raise TypeError(f"{name!r} is not an option of the translation pipeline or of generate{hint}")

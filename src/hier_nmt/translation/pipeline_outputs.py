@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A document between the steps of the translation pipeline, and what the pipeline gives of it."""
+"""What the steps of the translation pipeline make of a document, and the outputs of the pipeline."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +13,7 @@ from .translation_report import SentenceConfidence
 
 @dataclass(frozen=True)
 class PreparedDocument:
-    """A document to translate, and where its sentences stand in its text."""
+    """A document to translate, and the positions of its sentences in its text."""
 
     source: SourceDocument
     layout: DocumentLayout
@@ -21,7 +21,7 @@ class PreparedDocument:
 
 @dataclass(frozen=True)
 class DocumentTranslation:
-    """A document and what it was translated to."""
+    """A document and its translation."""
 
     prepared: PreparedDocument
     translated: TranslatedDocument

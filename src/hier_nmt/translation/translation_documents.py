@@ -19,9 +19,9 @@ class SourceDocument:
         context: paragraphs before these, read but not translated.
         context_translation: the translation of each context sentence, if there is one; only `prefix` reads it.
         glossary: terms with prescribed translations.
-        do_not_translate: terms that stay as they are.
-        memory: sentences with translations, which are taken for equal ones.
-        tags: the inline tags of sentences, by number of the sentence in the document; a match has the same.
+        do_not_translate: terms that are not translated.
+        memory: sentences with translations, which equal sentences get.
+        tags: the inline tags of sentences, by index of the sentence in the document; an exact match has the same.
     """
 
     paragraphs: Sequence[Sequence[str]]
@@ -47,11 +47,11 @@ class TranslatedDocument:
 
     Attributes:
         paragraphs: the translations, in the paragraphs of the source.
-        statistics: the counts of how they were made.
+        statistics: counts of what happened while they were decoded.
         events: what happened to sentences.
         terms: what became of the terms of a glossary.
-        confidences: the confidence of each sentence, if it was asked for.
-        memory: what a translation memory has for sentences.
+        confidences: the confidence of each sentence, if requested.
+        memory: the matches of a translation memory.
     """
 
     paragraphs: list[list[str]]

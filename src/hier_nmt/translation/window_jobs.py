@@ -32,18 +32,18 @@ class WindowJob(NamedTuple):
         return self.window.stop - self.window.start
 
     def expected(self) -> ExpectedWindow:
-        """What its translation must have; no sentence may be longer than the longest could be alone."""
+        """What its translation must have; no sentence may be longer than the longest one could be alone."""
         longest = max(self.document.source_lengths[self.window.start : self.window.stop])
         return ExpectedWindow(self.num_sentences, most_target_tokens(longest))
 
     def accept(self, output: Output, vocabulary: TranslationVocabulary) -> list[Retry]:
-        """Keeps what is right in a translated window; returns the sentences that must be decoded again."""
+        """Stores the valid sentences of a translated window; returns those that must be decoded again."""
         statistics = self.document.statistics
         statistics.num_windows += 1
         kept = range(self.first, self.window.stop)
         sentences = split_window(output.ids, vocabulary.target_separators, vocabulary.ignored)
         if not output.is_complete or len(sentences) != self.num_sentences:
-            # With too many separators its run need not have been left to come to its end.
+            # A run with too many separators may have been ended early.
             has_wrong_separators = output.is_complete or len(sentences) > self.num_sentences
             statistics.num_endless += not has_wrong_separators
             statistics.num_wrong_separators += has_wrong_separators
@@ -54,7 +54,8 @@ class WindowJob(NamedTuple):
         return [Retry(self.document, index, reason) for index, reason in pairs if reason is not None]
 
     def accept_current(self, output: Output, vocabulary: TranslationVocabulary) -> list[Retry]:
-        """Keeps the translation of the current sentence behind a forced prefix, if there is one."""
+        """Stores the translation of the current sentence after a forced prefix; returns it if it must be decoded
+        again."""
         statistics = self.document.statistics
         statistics.num_windows += 1
         ids = [token_id for token_id in output.ids if token_id not in vocabulary.ignored]
@@ -66,5 +67,5 @@ class WindowJob(NamedTuple):
 
 
 def most_target_tokens(num_source_tokens: int) -> int:
-    """The most tokens that so many source tokens are translated to; whatever is longer goes on for ever."""
+    """The length limit of the translation of this many source tokens; a longer one would not end."""
     return 2 * num_source_tokens + 10

@@ -35,7 +35,7 @@ class WindowPlanner:
         return None if self.window_sentences == 0 else self.window_sentences - 1
 
     def check_positions(self, document: TranslationState) -> None:
-        """Raises a ValueError for a window beyond a learned table, before anything is decoded."""
+        """Raises ValueError for a window beyond a learned position table, before anything is decoded."""
         for window in self._windows_to_decode(document):
             num_paragraphs = sum(document.ends_paragraph[window.start : window.stop - 1]) + 1
             for level, count in (("sentence", window.stop - window.start), ("paragraph", num_paragraphs)):
@@ -48,7 +48,7 @@ class WindowPlanner:
                     )
 
     def _windows_to_decode(self, document: TranslationState) -> list[Window]:
-        """The windows of a document, as far as they are known beforehand; of those that only grow, the last."""
+        """The windows of a document, as far as they are known in advance; if they only grow, the last."""
         limits = (self.max_source_tokens, self.max_target_tokens)
         if self.strategy == "document":
             return document.blocks(self.window_sentences, *limits)
@@ -64,7 +64,7 @@ class WindowPlanner:
         limits, sizes = [], []
         if self.max_source_tokens is not None:
             limits.append(self.max_source_tokens)
-            # A model of windows has seen single sentences of this length at most.
+            # In training on windows, the model has seen single sentences of at most this length.
             sizes.append(self.max_source_tokens // max(1, self.window_sentences) - 1)
         if self.limits.sentence_tokens is not None:
             limits.append(self.limits.sentence_tokens)
@@ -82,7 +82,7 @@ class WindowPlanner:
         return Window(start, index + 1)
 
     def jobs(self, document: TranslationState) -> list[WindowJob]:
-        """The windows of a document, of the strategies that know them beforehand."""
+        """The windows of a document, for strategies that know them in advance."""
         if self.strategy == "prefix":
             return []
         if self.strategy == "document":
@@ -103,7 +103,7 @@ class WindowPlanner:
         return window
 
     def _fit(self, document: TranslationState, wanted: Window) -> Window:
-        """The window without context that is too long, or stands before a sentence that is."""
+        """The window without context that is too long, or that precedes a sentence which is."""
         inside = Window(0, wanted.stop - wanted.start)
         source_lengths = document.source_lengths[wanted.start : wanted.stop]
         limits = (self.max_source_tokens, self.max_target_tokens)
@@ -112,7 +112,7 @@ class WindowPlanner:
         most = self.limits.sentence_tokens
         if most is None:
             return window
-        # A forced translation stands between a start token, perhaps, and a separator.
+        # A forced translation may have a start token before it, and has a separator after it.
         too_long = [
             index
             for index in range(window.start, window.stop - 1)
@@ -138,7 +138,7 @@ class WindowPlanner:
         return windows
 
     def _blocks_to_score(self, job: WindowJob) -> list[WindowJob]:
-        """The translated sentences of a block, together if they are not longer than the model's limit, else each behind
+        """The translated sentences of a block, together if they are not longer than the model's limit, else each after
         as much of the block as fits."""
         document, first = job.document, job.first
         runs: list[WindowJob] = []
