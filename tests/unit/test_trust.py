@@ -236,7 +236,7 @@ def test_an_index_names_safetensors_beside_it_and_nothing_else(tmp_path: Path, n
 @pytest.mark.parametrize("content", ["", "[]", "{}", '{"weight_map": 5}', "[" * 100_000])
 def test_an_index_that_is_none_is_named(tmp_path: Path, content: str) -> None:
     (tmp_path / "model.safetensors.index.json").write_text(content)
-    with pytest.raises(OSError, match=r"model.safetensors.index.json is no index"):
+    with pytest.raises(OSError, match=r"model.safetensors.index.json is not an index"):
         check_weights_are_safetensors(tmp_path)
 
 
