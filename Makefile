@@ -80,7 +80,7 @@ test-hub: $(DEV)  ## run the tests with every preset on a Hub, in processes with
 	.venv/bin/python -m pytest $(PARALLEL) --dist load -m slow $(HUB_TESTS)
 
 test-triton: $(TRITON)  ## install Triton (a gigabyte) and test the kernels for GPUs, without one
-	.venv/bin/python -m pytest -m "slow or not slow" tests/unit/kernels/test_triton_attention.py
+	.venv/bin/python -m pytest -m "slow or not slow" tests/unit/kernels/triton/test_triton_attention.py
 
 test-slow: $(DEV)  ## run the slow tests
 	.venv/bin/python -m pytest -m slow

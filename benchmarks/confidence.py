@@ -31,7 +31,7 @@ from hier_nmt.data.documents import ParallelDocument
 from hier_nmt.data.plain_typography import plain_text
 from hier_nmt.data.tokenization import load_tokenizers
 from hier_nmt.translation.document_translator import STRATEGIES, DocumentTranslator
-from hier_nmt.translation.translation_state import SourceDocument
+from hier_nmt.translation.translation_documents import SourceDocument
 
 NUM_BINS = 5
 

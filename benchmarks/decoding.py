@@ -33,7 +33,7 @@ from hier_nmt.data.text_files import write_text
 from hier_nmt.data.tokenization import load_tokenizers
 from hier_nmt.publishing.model_engines import with_engine
 from hier_nmt.translation.document_translator import DocumentTranslator
-from hier_nmt.translation.translation_state import SourceDocument
+from hier_nmt.translation.translation_documents import SourceDocument
 
 ENGINES = ("torch", "onnx", "onnx-int8", "ctranslate2", "ctranslate2-int8")
 MARIAN = ("Marian, Transformers", "Marian, ctranslate2", "Marian, ctranslate2-int8")

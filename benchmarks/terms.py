@@ -36,8 +36,8 @@ from hier_nmt.data.tokenization import load_tokenizers
 from hier_nmt.text.glossary import GIVEN, UNUSED, Glossary, Term
 from hier_nmt.translation.document_translator import DocumentTranslator
 from hier_nmt.translation.glossary_options import GLOSSARY_METHODS
+from hier_nmt.translation.translation_documents import SourceDocument
 from hier_nmt.translation.translation_report import DecodingStatistics
-from hier_nmt.translation.translation_state import SourceDocument
 
 
 class Sentence(NamedTuple):

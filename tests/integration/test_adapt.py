@@ -18,7 +18,8 @@ from hier_nmt.data.tokenization import load_tokenizers
 from hier_nmt.jobs.adapt_model import adapt_model
 from hier_nmt.models.hier_nmt.sentence_models import HIDDEN_LOGIT
 from hier_nmt.training.warm_start import is_of_base
-from hier_nmt.translation.document_translator import DocumentTranslator, SourceDocument
+from hier_nmt.translation.document_translator import DocumentTranslator
+from hier_nmt.translation.translation_documents import SourceDocument
 
 NUM_SENTENCES = 50
 ATTENTIONS = ("document", "conditional", "hierarchical")

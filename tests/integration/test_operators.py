@@ -37,7 +37,7 @@ def never_loads(monkeypatch):
     def fail(*_, **__):
         raise AssertionError("the model was loaded")
 
-    monkeypatch.setattr("hier_nmt.jobs.translate_files.load_pipeline", fail)
+    monkeypatch.setattr("hier_nmt.cli.translation_task._pipeline", fail)
 
 
 def started(repository, checkpoint, *arguments, **options) -> subprocess.Popen:

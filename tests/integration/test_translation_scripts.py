@@ -5,8 +5,8 @@ import json
 import pytest
 from command_line import run_command
 
-from hier_nmt.cli import translate
-from hier_nmt.jobs.translate_files import load_pipeline
+from hier_nmt.cli import translation_task
+from hier_nmt.jobs.load_checkpoints import load_pipeline
 from hier_nmt.jobs.translate_pages import markup_format_of
 
 pytest.importorskip("sentencex")
@@ -150,13 +150,13 @@ def test_translate_keeps_markup(repository, checkpoint, tmp_path, monkeypatch, c
 
 
 def test_translate_can_be_interrupted(repository, checkpoint, corpus, tmp_path, monkeypatch, capsys) -> None:
-    own = translate.translate_file
+    own = translation_task.translate_file
 
     def interrupt(*arguments, **options):
         own(*arguments, **options)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(translate, "translate_file", interrupt)
+    monkeypatch.setattr(translation_task, "translate_file", interrupt)
     output = tmp_path / "out.jsonl"
     options = [corpus, "--model", checkpoint, "--beams", 1, "--output", output, "--retranslate"]
     assert run_command("translate", *options) == 130
@@ -164,7 +164,7 @@ def test_translate_can_be_interrupted(repository, checkpoint, corpus, tmp_path, 
     assert not output.exists()
     partial = tmp_path / "out.jsonl.partial.jsonl"
     assert len(partial.read_text().splitlines()) == 3
-    monkeypatch.setattr(translate, "translate_file", own)
+    monkeypatch.setattr(translation_task, "translate_file", own)
     assert run_command("translate", *options) == 0
     assert not partial.exists()
     written = [json.loads(line) for line in output.read_text().splitlines()]
@@ -189,14 +189,14 @@ def test_translate_says_what_became_of_terms(repository, checkpoint, tmp_path, c
 def test_translate_names_a_broken_glossary_before_it_loads_the_model(
     repository, checkpoint, tmp_path, monkeypatch, capsys
 ) -> None:
-    monkeypatch.setattr(translate, "load_pipeline", lambda *arguments: pytest.fail("the model was loaded"))
+    monkeypatch.setattr(translation_task, "_pipeline", lambda *arguments: pytest.fail("the model was loaded"))
     (tmp_path / "in.txt").write_text("A!\n")
     (tmp_path / "terms.tsv").write_text("a\tb\nc d\n")
     options = ["--model", checkpoint, "--glossary", tmp_path / "terms.tsv"]
     assert run_command("translate", tmp_path / "in.txt", *options) == 1
     assert "terms.tsv:2: no tab between term and translation" in capsys.readouterr().err
     assert run_command("translate", tmp_path / "in.txt", "--model", checkpoint, "--do-not-translate", "?") == 1
-    assert "a term that stays as it is must have a word; got '?'" in capsys.readouterr().err
+    assert "a term that is not translated must have a word; got '?'" in capsys.readouterr().err
 
 
 def test_translate_continues_an_interrupted_run_only_with_the_same_terms(
@@ -206,8 +206,9 @@ def test_translate_continues_an_interrupted_run_only_with_the_same_terms(
     for name, target in (("one.tsv", "X"), ("other.tsv", "Y")):
         (tmp_path / name).write_text(f"b\t{target}\n")
     from hier_nmt.data.glossary_files import read_glossary
-    from hier_nmt.jobs.translate_corpus import ResumeError, translate_documents
-    from hier_nmt.translation.translation_state import SourceDocument
+    from hier_nmt.jobs.saved_translations import ResumeError
+    from hier_nmt.jobs.translate_corpus import translate_documents
+    from hier_nmt.translation.translation_documents import SourceDocument
 
     pipe = load_pipeline(checkpoint, "cpu")
     uses = []

@@ -20,7 +20,7 @@ REPLACED = {
     r"\bat_once\(": "chunk_size",
     r"\bworked_on(_rows)?\b": "to_compute_dtype, rows_in_compute_dtype",
     r"\bmultiplies_512_bits\b": "has_zen5_avx512",
-    r"[Ww]hat is no number": "NaN",
+    r"[Ww]hat is no number|that_is_no_number|\bis_no_number\b": "NaN",
     # Models and translation.
     r"\bwritten_sentences\b": "next_token_sentence_ids",
     r"\bwithout_padding_behind\b": "mask_right_padding",

@@ -222,7 +222,7 @@ def test_every_family_reads_safetensors_alone() -> None:
     ("names", "complaint"),
     [
         (["pytorch_model-00001.bin"], r"pytorch_model-00001.bin is a pickle"),
-        (["../other/model.safetensors"], r"'../other/model.safetensors', which is no file beside it"),
+        (["../other/model.safetensors"], r"'../other/model.safetensors', which is not a file in the same folder"),
         ([7], r"names 7"),
     ],
 )
@@ -236,7 +236,7 @@ def test_an_index_names_safetensors_beside_it_and_nothing_else(tmp_path: Path, n
 @pytest.mark.parametrize("content", ["", "[]", "{}", '{"weight_map": 5}', "[" * 100_000])
 def test_an_index_that_is_none_is_named(tmp_path: Path, content: str) -> None:
     (tmp_path / "model.safetensors.index.json").write_text(content)
-    with pytest.raises(OSError, match=r"model.safetensors.index.json is no index"):
+    with pytest.raises(OSError, match=r"model.safetensors.index.json is not an index"):
         check_weights_are_safetensors(tmp_path)
 
 

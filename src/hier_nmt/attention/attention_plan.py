@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What an attention slot knows before its layers run, and the plans and masks that it makes of it once per forward.
+"""The inputs of an attention slot, and the plans and masks that are made from them once per forward pass.
 
 Dimensions: B batch, S source tokens, Q query length, K key length, D model width.
 """
@@ -21,19 +21,19 @@ from ..ops.sentence_spans import SentenceSpans
 
 @dataclass(frozen=True)
 class AttentionInputs:
-    """What an attention slot may know before its layers run: the same for every layer of one forward.
+    """The inputs that all layers of an attention slot share in one forward pass.
 
     Attributes:
         config: the model's configuration.
         inputs_embeds: query side embeddings [B, Q, D]; only shape, type and device are read.
-        attention_mask: mask of the keys [B, K], nonzero = may look; or a ready 4-dimensional mask; or None.
-        queries: structure of the Q queries. In cross-attention a query belongs to the sentence it writes.
+        attention_mask: mask of the keys [B, K], nonzero = attend; or a complete 4-dimensional mask; or None.
+        queries: structure of the Q queries. In cross-attention a query belongs to the sentence whose token it predicts.
         keys: structure of the keys: of the whole prefix in decoder self-attention (it may be longer than K for a static
-            cache), of the source in cross-attention. None where the caller left it unknown.
-        is_causal: no token may look at a later one.
+            cache), of the source in cross-attention. None if it is unknown.
+        is_causal: no token attends to a later one.
         encoder_hidden_states: the keys' states [B, S, D] in cross-attention, else None.
         cache: self-attention cache, or None.
-        source_cache: in cross-attention, the cache with which is kept what is known of the source, or None.
+        source_cache: in cross-attention, the cache that also stores what was computed from the source, or None.
     """
 
     config: HierNMTConfig
@@ -56,15 +56,15 @@ class AttentionInputs:
 
 
 def kept_with_cache(cache: EncoderDecoderCache | None, layer_idx: int, name: str, compute: Callable[[], Any]) -> Any:
-    """What `compute` makes of the source: once per generation, and from then on kept with the cache.
+    """The result of `compute` for the source, computed once per generation and stored with the cache.
 
     It is not reordered with the beams, because all beams of a document have the same source.
 
     Args:
-        cache: of the decoder, or None: then it is always computed.
+        cache: of the decoder; None: it is computed in every call.
         layer_idx: the layer whose cached cross-attention tells whether this is the first call.
-        name: of what is kept.
-        compute: makes it.
+        name: under which the result is stored.
+        compute: computes the result.
     """
     if cache is None:
         return compute()
@@ -76,13 +76,13 @@ def kept_with_cache(cache: EncoderDecoderCache | None, layer_idx: int, name: str
 
 @dataclass(frozen=True)
 class SelectionPlan:
-    """What all layers of a slot that reads selected sentences share in one forward.
+    """What all layers of a slot that reads selected sentences share in one forward pass.
 
     Attributes:
         key_sentence_ids: ids of the sentences of the keys [B, K or more], 0 on padding.
         query_sentence_ids: ids of the sentences of the queries [B, Q].
         query_positions: index [Q] of each query among the keys, in causal attention.
-        spans: where the tokens of the keys' sentences are, found when they are first asked for.
+        spans: the positions of the tokens of the keys' sentences, computed on first use.
         own_sentence_ids: ids [B, Q] of sentences that are read whether they are selected or not.
     """
 
@@ -104,7 +104,7 @@ def visible_sentence_ids(inputs: AttentionInputs) -> torch.Tensor:
     """Ids of the sentences of the keys [B, K or more], 0 where the mask hides them.
 
     Raises:
-        ValueError: the sentences of the keys are not known, or the mask is not one of keys alone.
+        ValueError: the sentences of the keys are unknown, or the mask has more than two dimensions.
     """
     if inputs.keys is None:
         raise ValueError(UNKNOWN_SENTENCES)
@@ -112,7 +112,7 @@ def visible_sentence_ids(inputs: AttentionInputs) -> torch.Tensor:
     if mask is None:
         return sentence_ids
     if mask.ndim == 4 and inputs.is_causal:
-        # As `generate` has it for static caches. The newest query may look at everything but padding.
+        # `generate` makes such masks for static caches. The last query attends to everything but padding.
         newest = mask[:, 0, -1]
         mask = newest if newest.dtype == torch.bool else newest > torch.finfo(newest.dtype).min / 2
     if mask.ndim != 2:
@@ -127,11 +127,12 @@ UNKNOWN_SENTENCES = (
 
 
 def dense_mask(inputs: AttentionInputs, and_mask_function: Callable | None = None) -> Any:
-    """The mask of a dense attention in the form its implementation wants (None: everything may be seen).
+    """The mask of a dense attention in the form that its implementation takes (None: nothing is masked).
 
     Args:
         inputs: the slot's inputs.
-        and_mask_function: index function (batch, head, query, key) -> bool that restricts what may be seen further.
+        and_mask_function: index function (batch, head, query, key) -> bool that further restricts which keys are
+            attended to.
     """
     if inputs.is_causal:
         return create_causal_mask(
@@ -151,7 +152,7 @@ def dense_mask(inputs: AttentionInputs, and_mask_function: Callable | None = Non
 
 
 def sentence_mask(inputs: AttentionInputs, query_ids: torch.Tensor, key_ids: torch.Tensor) -> Any:
-    """Dense mask that lets queries see keys with their own sentence id.
+    """Dense mask with which queries attend to keys that have the same sentence id.
 
     Args:
         inputs: the slot's inputs.
@@ -162,7 +163,7 @@ def sentence_mask(inputs: AttentionInputs, query_ids: torch.Tensor, key_ids: tor
     if mask is None or mask.ndim == 2:
         if configured_attention(inputs.config) not in ("eager", "sdpa"):
             return _sentence_mask_by_index(inputs, query_ids, key_ids)
-        # An index function would be mapped over all places, which is slow where each decoding step does it.
+        # An index function would be evaluated at all positions, which is slow in every decoding step.
         mask = dense_mask(inputs)
     if mask is None:
         mask = torch.ones_like(key_ids[:, None, None], dtype=torch.bool)
@@ -176,7 +177,7 @@ def sentence_mask(inputs: AttentionInputs, query_ids: torch.Tensor, key_ids: tor
 
 
 def _sentence_mask_by_index(inputs: AttentionInputs, query_ids: torch.Tensor, key_ids: torch.Tensor) -> Any:
-    """As `sentence_mask`, in whatever form the attention implementation has its masks."""
+    """As `sentence_mask`, in the mask format of the attention implementation."""
     ids_by_index = key_ids if inputs.is_causal else query_ids
 
     def same_sentence_at(batch: Any, head: Any, query: Any, key: Any) -> Any:

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Big Bird attention (Zaheer et al. 2020; Shen 2023, section III.4): in blocks, in FlexAttention, or masked.
 
-All forms give the same numbers. The masked one computes all pairs of tokens; the others only those that are seen.
+All forms give the same result. The masked one computes all pairs of tokens, the others only those of the pattern.
 
 Dimensions: B batch, Q queries, K keys, H heads, E head width, D model width, g global tokens.
 """
@@ -20,20 +20,21 @@ from ..ops.block_sparse_attention import BlockUnits, blocked_attention
 from .attention_plan import AttentionInputs, visible_sentence_ids
 from .multi_head_attention import MultiHeadAttention, eager_attention_forward
 
-# With fewer keys than this many times those that a block reads, masking is faster.
+# With fewer keys than this multiple of those that a block reads, masking is faster.
 BLOCKED_PAYS_FROM = 2
 
 
 class BigBirdAttention(MultiHeadAttention):
-    """A token sees the first tokens, the blocks around its own and some random ones; in the decoder none behind it.
+    """Each token attends to the first tokens, the blocks around its own and some random ones; in the decoder, to no
+    later token.
 
-    Its time and memory grow with the number of tokens, not with its square. Single tokens that are decoded with a cache
-    are compared with all earlier ones, as in other attention, before what is not seen is left out.
+    Time and memory are linear in the number of tokens. A single token that is decoded with a cache is compared with all
+    earlier ones, as in other attention, and those outside of the pattern are masked.
     """
 
     @classmethod
     def plan(cls, inputs: AttentionInputs) -> BigBirdPlan:
-        """Where the tokens stand in their documents; ValueError where that is not known of earlier ones."""
+        """The positions of the tokens in their documents; ValueError if those of earlier tokens are unknown."""
         is_visible = visible_sentence_ids(inputs) > 0
         keys: Any = inputs.keys
         queries = inputs.queries.token_positions
@@ -85,12 +86,12 @@ class BigBirdAttention(MultiHeadAttention):
         return self.out_proj(output.flatten(2)), weights
 
     def _is_flexible(self, query: torch.Tensor, dropout: float) -> bool:
-        """Whether FlexAttention computes it: where it is asked for; it knows no dropout."""
-        is_asked_for = configured_attention(self.config) == "flex_attention" and self.config.attention_kernel == "auto"
-        return is_asked_for and dropout == 0.0 and query.shape[2] > 1
+        """Whether to use FlexAttention: if it is configured and there is no dropout, which it does not support."""
+        is_configured = configured_attention(self.config) == "flex_attention" and self.config.attention_kernel == "auto"
+        return is_configured and dropout == 0.0 and query.shape[2] > 1
 
     def _is_blocked(self, num_keys: int, plan: BigBirdPlan) -> bool:
-        # Blocks follow from the lengths of the documents, which compiled code may not read.
+        # Blocks depend on the lengths of the documents, which compiled code cannot read.
         if not plan.holds_all or torch.compiler.is_compiling() or self.config.attention_kernel == "reference":
             return False
         return self.config.attention_kernel == "grouped" or num_keys >= BLOCKED_PAYS_FROM * plan.pattern.num_keys
@@ -100,7 +101,7 @@ class BigBirdAttention(MultiHeadAttention):
     ) -> torch.Tensor:
         """Output [B, Q, H, E] of FlexAttention, which skips what the mask hides.
 
-        Making the mask asks once about all pairs of tokens, in the memory of as many integers.
+        Building the mask evaluates all pairs of tokens once, in memory for as many integers.
         """
         from torch.nn.attention.flex_attention import create_block_mask
 
@@ -117,7 +118,7 @@ class BigBirdAttention(MultiHeadAttention):
     def _attend_in_blocks(
         self, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, plan: BigBirdPlan, dropout: float
     ) -> torch.Tensor:
-        """Output [B, Q, H, E] of blocks of queries, each with the keys it sees."""
+        """Output [B, Q, H, E] of blocks of queries, each with the keys it reads."""
         units = BlockUnits.from_plan(plan, self.layer_idx, self.num_heads, query.shape[2])
         output = blocked_attention(query, key, value, units, self.scaling, dropout)
         if plan.pattern.is_causal or plan.pattern.num_global == 0:
@@ -135,7 +136,7 @@ class BigBirdAttention(MultiHeadAttention):
         dropout: float,
     ) -> torch.Tensor:
         """The output [B, Q, H, E] with that of the global tokens, which read the whole document."""
-        # Documents with fewer tokens than global ones write to a place that is cut off.
+        # Documents with fewer tokens than global ones write to an additional position that is cut off.
         index = units.token_at[:, : plan.pattern.num_global]  # [B, g]
         place = index[:, None, :, None].expand(-1, self.num_heads, -1, self.head_dim)
         global_query = query.gather(2, place.clamp_max(query.shape[2] - 1))

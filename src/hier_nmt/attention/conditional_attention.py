@@ -27,8 +27,8 @@ logger = logging.get_logger(__name__)
 
 
 class SentenceKeys(NamedTuple):
-    """What queries are compared with to choose sentences: keys [B, H, N_l, E] and masks [B, N_l] of the levels of the
-    tree, leaves first, and the sums of the keys on the way to each node; flat selection has the leaves alone."""
+    """What queries are compared with to select sentences: keys [B, H, N_l, E] and masks [B, N_l] of the levels of the
+    tree, leaves first, and the sums of the keys on the path to each node. Flat selection has only the leaves."""
 
     levels: list[torch.Tensor]
     masks: list[torch.Tensor]
@@ -36,14 +36,16 @@ class SentenceKeys(NamedTuple):
 
 
 class SentencePooling(NamedTuple):
-    """States [B, Q, D] of the newest target tokens, and what encodes the sentences that they and earlier ones form."""
+    """States [B, Q, D] of the newest target tokens, and the encoder of the sentences that they and earlier tokens
+    form."""
 
     states: torch.Tensor
     encoder: SentenceEncoder
 
 
 class ConditionalAttention(MultiHeadAttention):
-    """A token sees the tokens of its t most relevant sentences, chosen per head (Trankova et al. 2024, section 3.2)."""
+    """Each token attends to the tokens of its t most relevant sentences, selected per head (Trankova et al. 2024,
+    section 3.2)."""
 
     slot = "encoder"
     selection_widening = 0.0  # in training; see HierNMTPreTrainedModel.widen_selection
@@ -59,7 +61,7 @@ class ConditionalAttention(MultiHeadAttention):
         return SelectionPlan.from_inputs(inputs)
 
     def sentence_keys(self, sentence_states: Any, sentence_mask: Any) -> SentenceKeys:
-        """The keys to compare queries with, from the encodings [B, N, D] of the sentences that the mask [B, N] has."""
+        """The keys that queries are compared with, from the encodings [B, N, D] of the sentences in the mask [B, N]."""
         return SentenceKeys([self._relevance_keys(sentence_states)], [sentence_mask])
 
     def _relevance_keys(self, states: torch.Tensor) -> torch.Tensor:
@@ -128,7 +130,7 @@ def widened(t: int, num_sentences: int, widening: float) -> int:
 
 
 class ConditionalCrossAttention(ConditionalAttention):
-    """A target token sees the tokens of its t most relevant source sentences."""
+    """Each target token attends to the tokens of its t most relevant source sentences."""
 
     slot = "cross"
 
@@ -156,7 +158,7 @@ class HierarchicalAttention(ConditionalAttention):
 
 
 class HierarchicalCrossAttention(HierarchicalAttention):
-    """A target token sees the tokens of the t source sentences that its walk down the tree finds."""
+    """Each target token attends to the tokens of the t source sentences that its walk down the tree finds."""
 
     slot = "cross"
 
@@ -166,25 +168,25 @@ class GrowingSelectionPlan(SelectionPlan):
     """The plan of causal self-attention.
 
     Attributes:
-        complete: the prefix's complete sentences, where the cache keeps what is known of them; else None.
+        complete: the complete sentences of the prefix, if the cache stores their keys; else None.
     """
 
     complete: CompletedSentences | None = None
 
 
 class CausalConditionalAttention(ConditionalAttention):
-    """A target token sees its own sentence's past and, of the sentences complete before it, its t most relevant ones.
+    """Each target token attends to the earlier tokens of its sentence and to its t most relevant complete sentences.
 
-    Behind the keys, the cache holds the states from which sentences are encoded and, with the first token behind a
-    sentence, what queries are compared with to choose it. So a decoding step encodes the sentence that it completes
-    and no other, and what is kept follows the tokens wherever beam search or cropping takes them.
+    Beside the key of each token, the cache holds the state from which its sentence is encoded and, with the first token
+    after a sentence, the keys that queries are compared with to select this sentence. A decoding step therefore encodes
+    only the sentence that it completes, and the cached values stay with their tokens in beam search and cropping.
     """
 
     slot = "decoder"
 
     @classmethod
     def plan(cls, inputs: AttentionInputs) -> GrowingSelectionPlan:
-        """The sentences of queries and keys, and which of them are complete; ValueError if their ids fall."""
+        """The sentences of queries and keys, and which of them are complete; ValueError if their ids decrease."""
         plan = super().plan(inputs)
         check_rising(plan.key_sentence_ids)
         complete = None
@@ -241,7 +243,7 @@ class CausalConditionalAttention(ConditionalAttention):
             key, value: of the newest tokens [B, H, Q, E].
             pooled: the states they are encoded from [B, H, Q, D / H].
             plan: the slot's.
-            cache: of the earlier tokens; it holds their states behind their keys.
+            cache: of the earlier tokens; it holds their states beside their keys.
             encoder: of the sentences.
         """
         if cache is not None:
@@ -276,7 +278,8 @@ class CausalConditionalAttention(ConditionalAttention):
         return everything[..., :width], value, SentenceKeys([keys], [complete.mask])
 
     def _states_from(self, first: int, newest: torch.Tensor, cache: Cache, width: int) -> torch.Tensor:
-        """States [B, H, L - first, D / H] of the tokens from `first` on, cached ones from behind their keys' width."""
+        """States [B, H, L - first, D / H] of the tokens from `first` on; those of cached tokens follow the width of
+        their keys."""
         past_length = cache.get_seq_length(self.layer_idx)
         if first >= past_length:
             return newest[:, :, first - past_length :]
@@ -285,9 +288,9 @@ class CausalConditionalAttention(ConditionalAttention):
 
 
 def check_rising(sentence_ids: torch.Tensor) -> None:
-    """Raises ValueError if the ids [B, L] of a text's sentences fall, but for padding (0).
+    """Raises ValueError if the sentence ids [B, L] of a text decrease, except for padding (0).
 
-    Tokens of a sentence that goes on later could be chosen before they are written.
+    Otherwise a sentence that continues later could be selected before all of its tokens exist.
     """
     if sentence_ids.device.type != "cpu" or torch.compiler.is_compiling() or not sentence_ids.numel():
         return
@@ -295,8 +298,8 @@ def check_rising(sentence_ids: torch.Tensor) -> None:
     if falls.any():
         row, place = falls.nonzero()[0].tolist()
         raise ValueError(
-            f"Sentence number {int(sentence_ids[row, place])} at place {place} of target {row} follows a higher one; "
-            f"conditional attention in the decoder needs decoder_sentence_ids that never fall."
+            f"Sentence id {int(sentence_ids[row, place])} at position {place} of target {row} follows a higher one; "
+            f"conditional attention in the decoder needs decoder_sentence_ids that never decrease."
         )
 
 

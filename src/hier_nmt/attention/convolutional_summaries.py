@@ -16,12 +16,12 @@ from ..ops.document_structure import Sentences
 
 
 def summary_stride(kernel_size: int) -> int:
-    """Half the kernel, and never less than one token (Shen 2023, section III.1)."""
+    """Half the kernel, but at least one token (Shen 2023, section III.1)."""
     return max(kernel_size // 2, 1)
 
 
 def count_summaries(num_tokens: torch.Tensor, kernel_size: int) -> torch.Tensor:
-    """How few windows, each a stride behind the one before it, cover all tokens; none for a document without any.
+    """The number of windows, one every stride, that cover all tokens; 0 for a document without tokens.
 
     Args:
         num_tokens: of each document, integers of any shape, which the result has too.
@@ -33,7 +33,7 @@ def count_summaries(num_tokens: torch.Tensor, kernel_size: int) -> torch.Tensor:
 
 
 def compact_tokens(states: torch.Tensor, is_token: torch.Tensor, length: int) -> torch.Tensor:
-    """The states of the tokens [B, length, D] in order, from the first place on, and zeros behind them.
+    """The states of the tokens [B, length, D] in order, from the first position on, followed by zeros.
 
     Args:
         states: [B, S, D].
@@ -46,7 +46,8 @@ def compact_tokens(states: torch.Tensor, is_token: torch.Tensor, length: int) ->
 
 
 class ConvolutionalSummaries(nn.Module):
-    """A convolution over windows of S tokens, each half a window behind the one before it (Shen 2023, section III.1).
+    """A convolution over windows of the tokens, each of which begins half a window after the previous one (Shen 2023,
+    section III.1).
 
     The windows of a document begin with its first token; tokens that are missing in its last one count as zeros.
     """
@@ -67,7 +68,7 @@ class ConvolutionalSummaries(nn.Module):
         return Sentences(sentence_ids, num_summaries, mask)
 
     def forward(self, hidden_states: torch.Tensor, sentence_ids: torch.Tensor, num_summaries: int) -> torch.Tensor:
-        """Summaries [B, N, D] of token states [B, S, D]; those of windows without tokens are not to be read.
+        """Summaries [B, N, D] of token states [B, S, D]; those of windows without tokens must not be used.
 
         Args:
             hidden_states: [B, S, D].

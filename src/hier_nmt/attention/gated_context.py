@@ -23,14 +23,14 @@ from .sentence_encoder import SentenceEncoder
 
 @dataclass(frozen=True)
 class ContextInputs:
-    """What the context blocks of all layers share in one forward.
+    """What the context blocks of all layers share in one forward pass.
 
     Attributes:
         plan: of their attention.
-        query_positions: encodings [B, Q, D] of the sentences that the queries are in, or write.
+        query_positions: encodings [B, Q, D] of the sentences that the queries belong to, or predict.
         key_states: source states [B, S, D] with the encodings of their sentences, in the decoder's blocks over the
             source; None where queries and keys are the same tokens.
-        sentences: of the keys, where they are chosen by their encodings and all of them are known.
+        sentences: of the keys, if they are selected by their encodings and all of them are known.
     """
 
     plan: Any
@@ -50,7 +50,7 @@ def sentence_positions(structure: DocumentStructure, states: torch.Tensor) -> to
 class GatedContext(nn.Module):
     """Residual attention to the tokens of other sentences behind a gate, one factor per feature, that starts at zero.
 
-    An adapter in the sense of Houlsby et al. (2019): a model into which it is put computes what it did before, and the
+    An adapter in the sense of Houlsby et al. (2019): a model to which it is added computes the same as before, and the
     gate's gradient is that of an open block from the first step on. What the block reads carries the position of its
     sentence, so that the choice of sentences (Trankova et al. 2024, sections 3.2 and 3.3) may depend on distance.
 
@@ -85,7 +85,7 @@ class GatedContext(nn.Module):
         cache: EncoderDecoderCache | None = None,
         **kwargs: Any,
     ) -> torch.Tensor:
-        """The states [B, Q, D] with what the block read.
+        """The states [B, Q, D] plus what the block read.
 
         Args:
             hidden_states: [B, Q, D].

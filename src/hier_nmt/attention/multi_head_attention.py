@@ -31,13 +31,13 @@ def eager_attention_forward(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Attention output [B, Q, H, E] and weights [B, H, Q, K], in plain operations.
 
-    A query that may see nothing gets zeros, as in torch's scaled dot product attention.
+    A query whose keys are all masked gets zeros, as in torch's scaled dot product attention.
 
     Args:
         module: the attention module, for its training flag.
         query: [B, H, Q, E].
         key, value: [B, H, K, E].
-        attention_mask: additive [B, 1, Q, K], or boolean with True = may look, or None.
+        attention_mask: additive [B, 1, Q, K], or boolean with True = attend, or None.
         scaling: factor on the logits.
         dropout: probability on the weights.
     """
@@ -50,14 +50,14 @@ def eager_attention_forward(
                 ~attention_mask, torch.finfo(logits.dtype).min
             )
         sees_anything = (attention_mask > torch.finfo(attention_mask.dtype).min / 2).any(-1, keepdim=True)
-        # Beside anything that is seen, what is not has a weight of exactly zero.
+        # If a query attends to any key, the weights of masked keys are exactly zero.
         weights = (logits + attention_mask.where(sees_anything, 0.0)).softmax(-1) * sees_anything
     weights = nn.functional.dropout(weights, p=dropout, training=module.training)
     return (weights @ value).transpose(1, 2).contiguous(), weights
 
 
 class MultiHeadAttention(nn.Module):
-    """Multi-head attention with cached keys and values; subclasses say what a token may look at.
+    """Multi-head attention with cached keys and values; subclasses define which keys a token attends to.
 
     Args:
         config: the model's configuration.
@@ -83,7 +83,7 @@ class MultiHeadAttention(nn.Module):
 
     @classmethod
     def plan(cls, inputs: AttentionInputs) -> Any:
-        """Whatever all layers of this slot share in one forward; handed to `forward` as `plan`."""
+        """What all layers of this slot share in one forward pass; `forward` gets it as `plan`."""
         raise NotImplementedError
 
     def forward(
@@ -113,7 +113,7 @@ class MultiHeadAttention(nn.Module):
         return self.out_proj(output.flatten(2)), weights
 
     def sentence_keys(self, sentence_states: torch.Tensor | None, sentence_mask: torch.Tensor | None) -> Any:
-        """What `forward` wants to know of the encodings [B, N, D] of the keys' sentences: nothing, in dense slots."""
+        """What `forward` needs of the encodings [B, N, D] of the keys' sentences: nothing in dense slots."""
         return None
 
     def _attend_selected(
@@ -136,7 +136,7 @@ class MultiHeadAttention(nn.Module):
             "dropout": self.dropout if self.training else 0.0,
         }
         weights = None
-        # Transformers takes what is not asked for in the call from the configuration.
+        # As in Transformers, the configuration decides unless the call does.
         if self.config.output_attentions if output_attentions is None else output_attentions:
             output, weights = attend_selected_sentences_reference(*states, key_sentence_ids, *chosen, **options)
         else:
@@ -172,7 +172,7 @@ class MultiHeadAttention(nn.Module):
 
 
 class DocumentAttention(MultiHeadAttention):
-    """A token sees every token of the document (before itself, in decoder self-attention)."""
+    """Each token attends to every token of the document (in decoder self-attention, up to itself)."""
 
     @classmethod
     def plan(cls, inputs: AttentionInputs) -> Any:
@@ -181,8 +181,8 @@ class DocumentAttention(MultiHeadAttention):
 
 
 class SentenceAttention(MultiHeadAttention):
-    """A token sees the tokens of its own sentence; in cross-attention those of the source sentence with the number of
-    the sentence it writes, or of the last source sentence once it writes more than there are."""
+    """Each token attends to the tokens of its own sentence; in cross-attention, to those of the source sentence with
+    the id of the sentence that it predicts, or of the last source sentence if there are fewer."""
 
     @classmethod
     def plan(cls, inputs: AttentionInputs) -> Any:

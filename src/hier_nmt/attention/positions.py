@@ -15,10 +15,10 @@ from ..ops.document_structure import DocumentStructure
 
 
 def sinusoidal_encoding(positions: torch.Tensor, d_model: int, endpoint: bool = False) -> torch.Tensor:
-    """Sines, then cosines, of the positions at D/2 wave lengths (Vaswani et al. 2017, section 3.5), float32 [B, S, D].
+    """Sines, then cosines, of the positions at D/2 wavelengths (Vaswani et al. 2017, section 3.5), float32 [B, S, D].
 
     Args:
-        positions: integers [B, S]; there is no largest one.
+        positions: integers [B, S] of any size.
         d_model: D; the last column of an odd D is zero.
         endpoint: the exponents of the frequencies reach 1, i / (D/2 - 1), instead of ending just before, i / (D/2).
     """
@@ -37,7 +37,7 @@ class PositionTable(nn.Embedding):
         level: name of the level, for the error message.
         num_positions: size of the table; larger positions are an error, never a wrap-around.
         d_model: D.
-        clamp: larger positions are taken for the last one instead.
+        clamp: larger positions count as the last one instead.
     """
 
     def __init__(self, level: str, num_positions: int, d_model: int, clamp: bool = False):
@@ -61,7 +61,7 @@ class PositionTable(nn.Embedding):
 
 
 class Sinusoids(nn.Module):
-    """Fixed vectors per position; the counterpart of `PositionTable` without parameters and without an end."""
+    """Fixed vectors per position; the counterpart of `PositionTable` without parameters, for positions of any size."""
 
     def __init__(self, d_model: int, offset: int = 0, endpoint: bool = False):
         super().__init__()
@@ -104,7 +104,7 @@ class SequentialPositions(nn.Module):
         return structure.positions_in_sentence if self.starts_in_sentence else structure.token_positions
 
     def forward(self, structure: DocumentStructure) -> torch.Tensor:
-        """Encodings [B, S, D] of the places in `structure`."""
+        """Encodings [B, S, D] of the positions in `structure`."""
         encoding = self.tokens(self.token_positions(structure))
         if self.segments is not None:
             encoding = encoding + self.segments((structure.sentence_ids - 1).clamp_min(0))
@@ -154,7 +154,7 @@ class MultiLevelPositions(nn.Module):
         return structure.token_positions
 
     def forward(self, structure: DocumentStructure) -> torch.Tensor:
-        """Encodings [B, S, D] of the places in `structure`."""
+        """Encodings [B, S, D] of the positions in `structure`."""
         vectors = [table(self.level_positions(structure, level)) for level, table in self.levels.items()]
         return torch.stack(vectors).sum(0)
 

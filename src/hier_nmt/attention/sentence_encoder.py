@@ -30,20 +30,20 @@ def source2token(
 
     Args:
         hidden_states: token states [B, S, D].
-        sentence_ids: number of the sentence of each token [B, S], from 1; 0 is padding and takes no part. A sentence
+        sentence_ids: sentence id of each token [B, S], from 1; 0 is padding, which is ignored. A sentence
             without tokens gets zeros.
-        num_sentences: N, at least the largest number.
+        num_sentences: N, at least the largest id.
         query: one learned query per head [H, E]; [E] for a single head.
         key_weight, value_weight: [H * E, D], as in `torch.nn.functional.linear`.
         output_weight: [D, H * E].
 
     Raises:
-        ValueError: a number is larger than N (where the tokens are on the processor; else the device says so).
+        ValueError: an id is larger than N (for tokens on the CPU; other devices raise errors of their own).
     """
     if sentence_ids.device.type == "cpu" and not torch.compiler.is_compiling():
         highest = int(sentence_ids.max()) if sentence_ids.numel() else 0
         if highest > num_sentences:
-            raise ValueError(f"Sentence number {highest} is above num_sentences={num_sentences}.")
+            raise ValueError(f"Sentence id {highest} is above num_sentences={num_sentences}.")
     query = query.reshape(-1, query.shape[-1])
     num_heads, head_dim = query.shape
     key_of_query = torch.einsum("he,hed->hd", query, key_weight.unflatten(0, (num_heads, head_dim)))  # [H, D]
@@ -64,7 +64,7 @@ def source2token(
         # In half precision, CUDA has no gradient of the weights of `embedding_bag`.
         states = full_precision(states)
     weights = weights.to(states.dtype)[order]
-    # Weighted states of all tokens are never held.
+    # The weighted states of all tokens are never in memory at the same time.
     pooled_heads = [
         functional.embedding_bag(
             order, states, counts.cumsum(0) - counts, mode="sum", per_sample_weights=weights[:, head]
@@ -90,7 +90,7 @@ def dense_pooling(
 
 
 def weights_in_sentence(logits: torch.Tensor, places: torch.Tensor, num_places: int) -> torch.Tensor:
-    """Softmax of the logits [L, H] over the entries of equal place, [L, H], in float32 at least.
+    """Softmax of the logits [L, H] over the entries with the same place, [L, H], in float32 at least.
 
     Args:
         logits: [L, H].

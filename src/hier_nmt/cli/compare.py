@@ -19,7 +19,7 @@ from ..data.documents import ParallelDocument
 from ..data.text_files import escape_unknown_characters, write_text
 from ..evaluation.metrics import score_json
 from ..evaluation.significance import compare_translations, comparison_table
-from ..jobs.translate_corpus import read_translations
+from ..jobs.saved_translations import read_translations
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -36,7 +36,7 @@ from ..evaluation.contrastive_readers import CONTRASTIVE_FORMATS, read_contrasti
 from ..evaluation.contrastive_sets import ContrastiveExample
 from ..evaluation.forced_scoring import WindowBuilder
 from ..evaluation.metrics import score_json
-from ..jobs.translate_files import check_device
+from ..jobs.load_checkpoints import check_device
 from .resources import settings_of
 
 

@@ -25,8 +25,8 @@ from ..data.text_files import write_text
 from ..data.tokenization import load_tokenizers
 from ..evaluation.metrics import ScoreReport, score_documents, score_json, score_table
 from ..evaluation.teacher_forcing import force_documents, forced_report
+from ..jobs.load_checkpoints import check_device
 from ..jobs.translate_corpus import translate_documents
-from ..jobs.translate_files import check_device
 from ..publishing.model_engines import with_engine
 from ..translation.document_translator import STRATEGIES
 from ..translation.translation_report import DecodingStatistics

@@ -26,7 +26,7 @@ from ..inspection.attention_figures import KINDS, View, default_slot, draw
 from ..inspection.attention_records import SLOT_TITLES, AttentionRecord, load_record, save_record
 from ..inspection.labels import add_font
 from ..jobs.attention_of_documents import document_of_file, document_of_text, record_document
-from ..jobs.translate_files import languages_of, load_pipeline
+from ..jobs.load_checkpoints import languages_of, load_pipeline
 from .resources import DEMO_DOCUMENT, model_or_shipped
 
 

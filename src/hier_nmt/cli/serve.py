@@ -18,7 +18,7 @@ from typing import Any
 import torch
 
 from ..configuration.configuration_choices import ENGINES
-from ..jobs.translate_files import check_device, languages_of, load_config, load_pipeline
+from ..jobs.load_checkpoints import check_device, languages_of, load_config, load_pipeline
 from ..translation.document_translator import STRATEGIES
 from .resources import model_or_shipped
 

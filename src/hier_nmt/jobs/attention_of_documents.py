@@ -17,7 +17,7 @@ from ..inspection.attention_collection import record_attention
 from ..inspection.attention_records import AttentionRecord
 from ..inspection.sentences_read import SentenceRead, sentences_read
 from ..text.segmentation import segment_text, sentences_by_paragraph
-from ..translation.translation_state import SourceDocument
+from ..translation.translation_documents import SourceDocument
 from ..translation.translation_vocabulary import TranslationVocabulary
 from .translate_corpus import translate_documents
 

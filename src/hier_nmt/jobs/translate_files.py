@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Translates the text of a file in any supported format, in parts that an interrupted run does not repeat."""
 
-import os
 import re
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,26 +10,19 @@ from itertools import groupby, zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import torch
-from transformers import AutoConfig, PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase, pipeline
-from transformers.utils import logging
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from ..data.formats.document_file import DocumentFile, Unit
 from ..text.glossary import UNUSED, Glossary
 from ..text.long_sentences import sentence_joiner
 from ..text.segmentation import Segment, replace_sentences, segment_text
 from ..text.translation_memory import MemoryMatch, Tags, TranslationMemory
+from ..translation.translation_documents import TranslatedDocument
 from ..translation.translation_report import INCIDENT_KINDS
-from ..translation.translation_state import SourceDocument, TranslatedDocument
-from .shared_translation import Workers
-from .translate_corpus import Paragraphs, translate_documents
+from .document_parts import Piece, document_parts, part_limit
+from .saved_translations import Paragraphs
+from .translate_corpus import translate_documents
 
-# Maximum sentences of a part: the unit of decoding, and of what is saved for a later run.
-PART_SENTENCES = 200
-# Sentences before a part that serve as its context; a window reads as many as fit.
-CONTEXT_SENTENCES = 32
-# The index of a paragraph, a sentence of it, and its inline tags.
-_Row = tuple[int, str, Tags]
 _LINE_BREAK = re.compile(r"[\r\n\v\f\x1c-\x1e\x85\u2028\u2029]+")
 
 
@@ -145,80 +137,6 @@ class _SplitUnit:
                 found.append(tuple(inside))
             start = stop
         return found
-
-
-class Piece(NamedTuple):
-    """Sentences of one paragraph of a document, the inline tags of each, and whether they are to be translated."""
-
-    is_wanted: bool
-    paragraph: int
-    sentences: Sequence[str]
-    tags: Sequence[Tags]
-
-
-def load_config(checkpoint: str | Path) -> PreTrainedConfig:
-    """The configuration of a checkpoint directory; it has the model's languages and loads without the weights."""
-    if not Path(checkpoint).is_dir():
-        raise FileNotFoundError(f"no such checkpoint directory: {checkpoint}")
-    return AutoConfig.from_pretrained(str(checkpoint))
-
-
-def check_device(device: str) -> None:
-    """Raises ValueError for a device that does not exist in this machine."""
-    try:
-        torch.empty(1, device=device)
-    # Each backend raises another exception.
-    except Exception as error:
-        reason = str(error).strip().partition("\n")[0] or type(error).__name__
-        raise ValueError(f"--device {device} cannot be used: {reason}") from None
-
-
-def device_of(device: str, workers: Workers) -> str:
-    """The device of one of several processes on a machine: each has its own GPU, and processors are divided."""
-    local_rank = int(os.environ.get("LOCAL_RANK", workers.rank))
-    if device == "cuda":
-        return f"cuda:{local_rank % torch.cuda.device_count()}"
-    torch.set_num_threads(max(1, torch.get_num_threads() // workers.count))
-    return device
-
-
-def load_pipeline(checkpoint: str | Path, device: str, engine: str = "torch") -> Any:
-    """The translation pipeline of a checkpoint directory, with its model, tokenizer and target tokenizer.
-
-    On a CPU the model is in float32, since few CPUs are faster in bfloat16, and without PyTorch's fused attention,
-    which is slower there for the single query of a decoding step.
-
-    Raises:
-        FileNotFoundError: there is no such directory.
-        ValueError: the device cannot be used.
-    """
-    if not Path(checkpoint).is_dir():
-        raise FileNotFoundError(f"no such checkpoint directory: {checkpoint}")
-    check_device(device)
-    on_cpu = device == "cpu"
-    dtype: Any = torch.float32 if on_cpu else "auto"
-    attention = {"attn_implementation": "eager" if on_cpu else None}
-    task: Any = "translation"
-    logging.disable_progress_bar()
-    try:
-        return pipeline(task, model=str(checkpoint), device=device, dtype=dtype, model_kwargs=attention, engine=engine)
-    finally:
-        logging.enable_progress_bar()
-
-
-def languages_of(config: PreTrainedConfig, source: str | None = None, target: str | None = None) -> tuple[str, str]:
-    """(source language, target language) as given, or else from the configuration of the model.
-
-    Raises:
-        ValueError: the configuration does not have them.
-    """
-    source = source or getattr(config, "source_language", None)
-    target = target or getattr(config, "target_language", None)
-    if not source or not target:
-        raise ValueError(
-            f"the configuration of {config.name_or_path} has no languages: give the source and target language"
-        )
-    return source, target
 
 
 def translate_file(
@@ -404,48 +322,3 @@ def _translation(
 def _pieces(units: Sequence[_SplitUnit], wanted: Sequence[_SplitUnit]) -> Iterator[Piece]:
     chosen = set(map(id, wanted))
     return (Piece(id(one) in chosen, one.paragraph, one.sentences, one.tags()) for one in units)
-
-
-def part_limit(model: PreTrainedModel) -> int | None:
-    """The maximum number of sentences of a part; None for a model of whole documents, which are not divided."""
-    return None if getattr(model.config, "window_sentences", 1) == 0 else PART_SENTENCES
-
-
-def document_parts(
-    pieces: Iterable[Piece], context: Sequence[Sequence[str]], limit: int | None
-) -> Iterator[SourceDocument]:
-    """The wanted sentences of a document in parts, each with the sentences before it as context.
-
-    Args:
-        pieces: the document.
-        context: paragraphs of sentences before the document.
-        limit: the maximum number of sentences of a part, or None.
-    """
-    row: list[_Row] = [(-index, one, ()) for index, paragraph in enumerate(context, start=1) for one in paragraph]
-    start = len(row)
-    for piece in pieces:
-        if not piece.is_wanted:
-            yield from _part(row, start, limit)
-            start = len(row) + len(piece.sentences)
-        for sentence, tags in zip(piece.sentences, piece.tags, strict=True):
-            row.append((piece.paragraph, sentence, tags))
-            if len(row) - start == limit:
-                yield from _part(row, start, limit)
-                start = len(row)
-    yield from _part(row, start, limit)
-
-
-def _part(row: Sequence[_Row], start: int, limit: int | None) -> Iterator[SourceDocument]:
-    """A part with the sentences from `start` on, if there are any, and those before them as context."""
-    if start < len(row):
-        before = row[:start] if limit is None else row[max(0, start - CONTEXT_SENTENCES) : start]
-        tags = {number: tags for number, (_, _, tags) in enumerate(row[start:]) if tags}
-        yield SourceDocument(_in_paragraphs(row[start:]), _in_paragraphs(before), tags=tags)
-
-
-def _in_paragraphs(sentences: Sequence[_Row]) -> list[list[str]]:
-    """The sentences, given with the index of their paragraph, grouped by paragraph."""
-    paragraphs: dict[int, list[str]] = {}
-    for paragraph, sentence, _ in sentences:
-        paragraphs.setdefault(paragraph, []).append(sentence)
-    return list(paragraphs.values())

@@ -20,10 +20,12 @@ from ..text.glossary import Glossary
 from ..text.long_sentences import sentence_joiner
 from ..text.translation_memory import TranslationMemory
 from ..translation.pipeline_inputs import TEXT_FORMATS, document_layout
-from ..translation.translation_state import TranslatedDocument
+from ..translation.translation_documents import TranslatedDocument
+from .document_parts import Piece, document_parts, part_limit
+from .saved_translations import Paragraphs
 from .skipped_text import count_skipped
-from .translate_corpus import Paragraphs, translate_documents
-from .translate_files import Piece, TranslatedSentence, document_parts, part_limit
+from .translate_corpus import translate_documents
+from .translate_files import TranslatedSentence
 
 # Text formats of the pipeline, and the file endings that select them.
 MARKUP_FORMATS = tuple(name for name in TEXT_FORMATS if name != "plain")

@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The place of each token in its document: integers only, built once per forward pass.
+"""The position of each token in its document: integers only, built once per forward pass.
 
 Dimensions: B batch, S source tokens, N sentences, L tokens of a whole prefix (cached ones included), Q query tokens.
 """
@@ -23,7 +23,7 @@ def graph_sentences() -> int | None:
 
 @contextmanager
 def graph_of_sentences(num_sentences: int) -> Iterator[None]:
-    """While a graph is exported: documents have so many sentences, of which those without tokens are masked."""
+    """Context in which a graph is exported for documents of this many sentences; those without tokens are masked."""
     token = _GRAPH_SENTENCES.set(num_sentences)
     try:
         yield
@@ -73,7 +73,7 @@ def continue_sentence_ids(
 
 
 def running_maximum(values: torch.Tensor) -> torch.Tensor:
-    """For each place the largest of the values [B, S], at least 0, up to there."""
+    """The largest of the values [B, S] up to each position, at least 0."""
     if graph_sentences() is None:
         return values.cummax(-1).values
     # A graph has no such operation.
@@ -83,7 +83,7 @@ def running_maximum(values: torch.Tensor) -> torch.Tensor:
 
 @dataclass(frozen=True)
 class DocumentStructure:
-    """Place of every token in its window; all fields are integer tensors [B, S], and 0 in the first two is padding.
+    """Positions of every token in its window; all fields are integer tensors [B, S], and 0 in the first two is padding.
 
     Attributes:
         sentence_ids: 1, 2, ... from the start of the window.
@@ -151,7 +151,7 @@ class Sentences:
             num_sentences = num_tokens if torch.compiler.is_compiling() else max(int(sentence_ids.max()), 1)
         if num_fixed is None and num_sentences > num_tokens:
             raise ValueError(
-                f"Sentence number {num_sentences} with {num_tokens} tokens: number the sentences of a window from 1 on."
+                f"Sentence id {num_sentences} with {num_tokens} tokens: count the sentences of a window from 1."
             )
         has_tokens = torch.zeros(sentence_ids.shape[0], num_sentences + 1, dtype=torch.bool, device=sentence_ids.device)
         return cls(sentence_ids, num_sentences, has_tokens.scatter(1, sentence_ids, True)[:, 1:])

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 
-from ..jobs.translate_corpus import Paragraphs
+from ..jobs.saved_translations import Paragraphs
 from ..text.long_sentences import split_long_sentence
-from ..translation.translation_state import SourceDocument
+from ..translation.translation_documents import SourceDocument
 
 MAX_CHARACTERS = 1000
 # A piece of a sentence: the indices of its part, paragraph and sentence.

@@ -15,10 +15,10 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import UploadFile
 
 from ..data.corpus_files import CorpusError
-from ..jobs.translate_corpus import Paragraphs
+from ..jobs.saved_translations import Paragraphs
 from ..jobs.translate_files import FileTranslation, output_path
 from ..jobs.translate_pages import Page, PageTranslation, markup_format_of, read_file
-from ..translation.translation_state import SourceDocument
+from ..translation.translation_documents import SourceDocument
 from .access import Client
 from .failures import RequestError
 from .scheduler import Glossary, Work

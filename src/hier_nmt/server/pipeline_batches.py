@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..jobs.attention_of_documents import TranslatedPart, sentences_read_in_part
-from ..jobs.translate_corpus import Paragraphs
-from ..jobs.translate_files import part_limit
-from ..translation.translation_state import SourceDocument
+from ..jobs.document_parts import part_limit
+from ..jobs.saved_translations import Paragraphs
+from ..translation.translation_documents import SourceDocument
 from .failures import RequestError
 from .scheduler import Glossary
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ..jobs.attention_of_documents import TranslatedPart
-from ..translation.translation_state import SourceDocument
+from ..translation.translation_documents import SourceDocument
 from .failures import RequestError
 
 # The model of a whole document reads them all in one piece, which nothing can interrupt.

@@ -11,7 +11,7 @@ from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 from typing import Any
 
-from ..translation.translation_state import SourceDocument
+from ..translation.translation_documents import SourceDocument
 from .failures import Closing, QueueFull, raised_at
 
 logger = logging.getLogger(__name__)

@@ -11,12 +11,12 @@ from typing import Any, NamedTuple, TypeVar
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 
-from ..jobs.translate_corpus import Paragraphs
+from ..jobs.saved_translations import Paragraphs
 from ..jobs.translate_pages import LayoutTranslation
 from ..text.document_layout import PlacedSentence
 from ..text.long_sentences import sentence_joiner
 from ..text.segmentation import segment_text, sentences_by_paragraph
-from ..translation.translation_state import SourceDocument
+from ..translation.translation_documents import SourceDocument
 from .access import Access, Client
 from .bounded_parts import BoundedParts
 from .failures import ClientGone, RequestError

@@ -22,13 +22,13 @@ from .generation_constraints import (
 from .loop_prevention import WithoutLoops
 from .term_constraints import ForcedTerms, Forcing, Replay, Replayed, ReplayedScores, TargetWords
 
-# Beams of a run that must write a term: the fewest, so that the words before it can suit it.
+# The minimum number of beams of a run that must write a term, so that the words before the term can agree with it.
 _MIN_FORCED_BEAMS = 4
 
 
 class StopConditions(NamedTuple):
-    """How a decoder run may end: the tokens that end it, those that are forbidden, the fewest new tokens, and the size
-    of n-grams that may not come twice."""
+    """How a decoder run may end: the tokens that end it, those that are forbidden, the minimum number of new tokens,
+    and the size of n-grams that must not be repeated."""
 
     end_ids: list[int]
     suppressed_ids: list[int]
@@ -37,8 +37,8 @@ class StopConditions(NamedTuple):
 
 
 class Request(NamedTuple):
-    """One row for the decoder: source ids, the forced target prefix without the start token, the longest output, of a
-    window without a prefix what its translation must have, and a term that must be written."""
+    """One row for the decoder: source ids, the forced target prefix without the start token, the length limit of the
+    output, what the translation of a window must have (without a prefix), and a term that must be written."""
 
     source_ids: list[int]
     prefix_ids: list[int]
@@ -48,14 +48,14 @@ class Request(NamedTuple):
 
 
 class Output(NamedTuple):
-    """New token ids of a row without the token that ended it; not complete if no such token came."""
+    """New token ids of a row without the token that ended it; not complete if there was no such token."""
 
     ids: list[int]
     is_complete: bool
 
 
 class OutputMemory(Protocol):
-    """Outputs that are known already, for example those of a run that was interrupted."""
+    """Outputs that are known already, for example from an interrupted run."""
 
     def known(self, request: Request, ends: StopConditions) -> Output | None:
         """The output of a request, if it was decoded before."""
@@ -72,16 +72,16 @@ class BatchedGenerator:
         pad_token_ids: padding of the source and of the target.
         separators: `<sep>` and `<par>` of the source and of the target, or nothing.
         batch_size: rows in a batch.
-        max_batch_tokens: source and prefix tokens in a batch, padding counted; None means no limit.
+        max_batch_tokens: source and prefix tokens in a batch, including padding; None means no limit.
         generate_kwargs: options of `generate`; a length limit among them replaces that of the requests.
         start_id: the token that each target sentence begins with, or None.
         target_words: gives the words of the target vocabulary, which requests with a `forcing` need.
 
     Attributes:
-        memory: asked before a request is decoded, and told afterwards; at first there is none.
+        memory: read before a request is decoded, and written afterwards; at first there is none.
 
     Raises:
-        ValueError: more than one output for each row is asked for, or a number is not positive that has to be.
+        ValueError: more than one output for each row is requested, or a number that must be positive is not.
     """
 
     def __init__(
@@ -106,10 +106,11 @@ class BatchedGenerator:
 
     @contextmanager
     def inference(self) -> Iterator[None]:
-        """Evaluation mode without gradients, and the model's own length limits out of the way."""
+        """Context with the model in evaluation mode, without gradients and without the model's own length limits."""
         was_training, own_config = self.model.training, self.model.generation_config
         self.model.eval()
-        # `generate` fills what is None from this one, so its max_length would come back, with a warning for each batch.
+        # `generate` fills options that are None from this one, so its max_length would apply, with a warning for each
+        # batch.
         self.model.generation_config = self.generation_config
         try:
             with torch.inference_mode():
@@ -128,7 +129,7 @@ class BatchedGenerator:
         """The output of every request, in order.
 
         Args:
-            requests: all of which, or none, are windows with something expected, and all or none have a `forcing`.
+            requests: all or none of which have an `expected`, and all or none a `forcing`.
             ends: how their runs may end.
             on_output: called with the index of each request that is done.
             on_written: called with the index of a window and the number of its sentences that are complete so far.
@@ -150,7 +151,7 @@ class BatchedGenerator:
         return [output for output in outputs if output is not None]
 
     def replay(self, requests: list[Request], replays: Sequence[Replay], ends: StopConditions) -> list[Replayed]:
-        """What the model thinks of known translations of the requests, in order."""
+        """The log-probabilities of known translations of the requests, in order."""
         replayed: dict[int, Replayed] = {}
         for indices in self._batches(requests, range(len(requests))):
             batch = [requests[index] for index in indices]
@@ -165,11 +166,12 @@ class BatchedGenerator:
         return num_beams if batch[0].forcing is None else max(num_beams, _MIN_FORCED_BEAMS)
 
     def _ends_by_length(self, num_beams: int) -> bool:
-        """Greedy rows are cut at their own length; beams would know of the longer time that the batch has."""
+        """Greedy rows are cut to their own length afterwards; in beam search the longer limit of the batch could change
+        them."""
         return self.max_new_tokens is None and num_beams > 1
 
     def _batches(self, requests: list[Request], wanted: Sequence[int]) -> Iterator[list[int]]:
-        """Indices of the wanted requests, longest first: what does not fit into memory fails at once."""
+        """Indices of the wanted requests, longest first, so that running out of memory happens at once."""
         lengths = [len(request.source_ids) + len(request.prefix_ids) for request in requests]
         batch: list[int] = []
         for index in sorted(wanted, key=lambda index: -lengths[index]):
@@ -185,7 +187,7 @@ class BatchedGenerator:
     def _hooks(
         self, batch: list[Request], ends: StopConditions, on_written: Callable[[int, int], object] | None
     ) -> dict[str, Any]:
-        """What `generate` is to call in every step, behind what the caller of the translation wants it to call."""
+        """Logits processors and stopping criteria for `generate`, after those of the caller."""
         sources = [closed_sentences(request.source_ids, self.source_separator_ids) for request in batch]
         start_ids = {self.pad_token_ids[1], self.generation_config.decoder_start_token_id}
         without_loops = WithoutLoops(sources, self.separator_ids, ends.end_ids, start_ids)
@@ -204,7 +206,7 @@ class BatchedGenerator:
             hooks["stopping_criteria"] = [follower]
         if expected and self.follows_source:
             closing_ids = [self._closing_ids(request, ends.end_ids[0]) for request in batch]
-            # In front of what limits lengths, which decides last.
+            # Before the length limits, which must come last.
             follows = FollowsSource(closing_ids, self.separator_ids, ends.end_ids, self.start_id)
             hooks["logits_processor"].insert(0, follows)
         if any(limit is not None for limit in self.limits):
@@ -213,7 +215,7 @@ class BatchedGenerator:
         return {name: [*(self.generate_kwargs.get(name) or ()), *added] for name, added in hooks.items()}
 
     def _closing_ids(self, request: Request, end_id: int) -> list[int]:
-        """The target tokens that are to close the sentences of a window, as those of its source are closed."""
+        """The target tokens that must close the sentences of a window, as in its source."""
         target_of = dict(zip(self.source_separator_ids, self.separator_ids, strict=True))
         return [*(target_of[token_id] for token_id in request.source_ids if token_id in target_of), end_id]
 
@@ -289,16 +291,16 @@ def _padded(rows: list[list[int]], pad_token_id: int, left: bool) -> tuple[torch
 
 
 def _output(row: list[int], end_ids: list[int], limit: int, is_forced: bool) -> Output:
-    """The output of a row; what goes beyond its own limit, which the batch may exceed, does not count.
+    """The output of a row, cut at its own length limit, which the batch may exceed.
 
-    With `is_forced`, an end in the last place is no sign of a complete text.
+    With `is_forced`, an end token in the last position does not mean that the text is complete.
     """
     end = next((index for index, token_id in enumerate(row[:limit]) if token_id in end_ids), None)
     return Output(row[:limit], False) if end is None else Output(row[:end], not is_forced or end < limit - 1)
 
 
 def check_positive(**options: int | None) -> None:
-    """Raises ValueError for an option that is given and not at least 1."""
+    """Raises ValueError for an option that is given and below 1."""
     for name, value in options.items():
         if value is not None and value < 1:
             raise ValueError(f"{name} must be at least 1, got {value}")

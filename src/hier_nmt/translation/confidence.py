@@ -3,9 +3,9 @@
 """How confident a model is of finished translations, from the probabilities that it gives their tokens.
 
 The confidence of a sentence is the geometric mean of the probabilities of its tokens and of the token that closes it;
-that of a word is the geometric mean over the word's tokens. Both are between 0 and 1. They are read in one forced pass
-over the finished translations, with the windows that were decoded: so they mean the same for every strategy, for beams,
-for sentences that were decoded again, and for every engine.
+that of a word is the geometric mean over the word's tokens. Both are between 0 and 1. They come from one forced pass
+over the finished translations, in the windows that were decoded, so that they mean the same for every strategy, for
+beams, for sentences that were decoded again, and for every engine.
 
 Fomicheva et al. 2020, "Unsupervised Quality Estimation for Neural Machine Translation", section 4 (sequence-level
 translation probability).
@@ -19,8 +19,9 @@ from transformers import PreTrainedModel
 
 from .forced_decoding import ForcedRow, batches_of_rows, forced_log_probabilities
 from .translation_report import SentenceConfidence
-from .translation_state import TranslationState, WindowJob
+from .translation_state import TranslationState
 from .translation_vocabulary import TranslationVocabulary
+from .window_jobs import WindowJob
 
 # Padded target tokens of a batch, whose logits over the whole vocabulary are in memory at the same time.
 _MAX_TARGET_TOKENS = 2048
@@ -33,7 +34,8 @@ class ConfidenceScorer:
     """Reads the confidence of finished translations.
 
     Args:
-        model: what decoded them; of a model run by another engine, PyTorch's (`pytorch_model`) is asked.
+        model: the model that decoded them; of one that is run by another engine, its PyTorch model (`pytorch_model`) is
+            used.
         vocabulary: of the model.
         batch_size: windows in a batch.
         max_target_tokens: longest target window, or None.
@@ -50,7 +52,7 @@ class ConfidenceScorer:
         self.vocabulary, self.batch_size, self.max_target_tokens = vocabulary, batch_size, max_target_tokens
 
     def score(self, jobs: Sequence[WindowJob]) -> None:
-        """Keeps the log-probabilities of the tokens of sentences, from `first` of each window on, in their documents.
+        """Stores the log-probabilities of the tokens of sentences, from `first` of each window on, in their documents.
 
         Every sentence of the windows has a translation.
         """
@@ -67,11 +69,11 @@ class ConfidenceScorer:
         target_ids = self.vocabulary.join(document.target_ids[inside], document.ends_paragraph[inside], side=1)
         if not self.vocabulary.has_separators:
             target_ids = [*target_ids, self.vocabulary.target.eos_token_id]
-        # A translation that was cut has no end within the limit.
+        # A translation that was cut has no end token within the limit.
         return ForcedRow(document.source_ids(window), target_ids[: self.max_target_tokens])
 
     def _keep(self, job: WindowJob, log_probabilities: Sequence[float]) -> None:
-        """Divides the log-probabilities of a window among its sentences, without those of tokens that were given."""
+        """Divides the log-probabilities of a window among its sentences, without those of given tokens."""
         position = 0
         for index in range(*job.window):
             ids = job.document.target_ids[index]
@@ -84,7 +86,8 @@ class ConfidenceScorer:
             position = stop
 
     def _num_given(self, ids: Sequence[int]) -> int:
-        """How many tokens of a translation the model was given: that of the language, in models without windows."""
+        """The number of tokens at the start of a translation that the model was given: its language, in models without
+        windows."""
         return 0 if self.vocabulary.has_separators else self.vocabulary.num_leading_specials(ids)
 
     def confidences(self, document: TranslationState) -> list[SentenceConfidence]:
@@ -104,7 +107,7 @@ class ConfidenceScorer:
         return found
 
     def _words(self, document: TranslationState, index: int) -> Words:
-        """The words of what the model wrote for a sentence."""
+        """The words that the model generated for a sentence."""
         if (pieces := document.pieces.get(index)) is not None:
             return [word for piece in range(len(pieces.texts)) for word in self._words(pieces, piece)]
         if not document.translations[index] or index not in document.log_probabilities:
@@ -152,8 +155,8 @@ def word_confidences(
 
 
 def align_words(written: Words, words: Sequence[str]) -> list[float | None]:
-    """A confidence for each word of a text that was made of other words: their own for those that are in both, and for
-    what took the place of others (a placeholder, a tag at a word) the lowest of theirs."""
+    """A confidence for each word of a text that was made from generated words: for a word that is in both, its own; for
+    one that replaced others (a placeholder, a tag at a word), the lowest of theirs."""
     matcher = difflib.SequenceMatcher(None, [word for word, _ in written], words, autojunk=False)
     aligned: list[float | None] = []
     for tag, start, stop, first, last in matcher.get_opcodes():

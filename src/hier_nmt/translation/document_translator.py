@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Decoding of whole documents: one translation for each source sentence, always, in order.
+"""Decoding of whole documents, which always gives one translation for each source sentence, in order.
 
 Four strategies turn sentences into decoder runs:
 
@@ -12,10 +12,10 @@ Four strategies turn sentences into decoder runs:
 * `document`: everything at once, in blocks of K sentences that do not overlap (K = 0: as many as fit).
 
 The decoder is not trusted: a translated window with the wrong number of separators, without an end, or with an empty
-sentence is thrown away for that sentence, which is then decoded again alone; so is a translation in a repetition loop,
+sentence is discarded for that sentence, which is then decoded again alone; so is a translation in a repetition loop,
 with the repetition forbidden, and one that lacks a placeholder or has it twice, with the placeholders taken out. Most
 loops are prevented, see `loop_prevention`. A translation that lacks a term of the document's glossary is decoded again
-with it, see `term_decoding`. What happened is counted, and told of each sentence.
+with it, see `term_decoding`. What happened is counted, and reported for each sentence.
 
 Dimensions: B batch, S source tokens, T target tokens.
 """
@@ -27,7 +27,6 @@ from typing import Any
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from ..text.long_sentences import sentence_joiner, split_long_sentence
-from ..text.windows import Window, fit_window
 from .batched_generation import BatchedGenerator, Output, Request, StopConditions, check_positive
 from .confidence import ConfidenceScorer
 from .generation_constraints import ExpectedWindow
@@ -35,19 +34,12 @@ from .glossary_options import methods_of
 from .language_tokens import LanguageTokens, check_languages, check_translates
 from .source_encoding import encode_documents
 from .term_decoding import TermDecoder
-from .translation_state import (
-    ALTERED,
-    EMPTY,
-    LOOP,
-    Place,
-    Retry,
-    SourceDocument,
-    TranslatedDocument,
-    TranslationState,
-    WindowJob,
-    most_target_tokens,
-)
+from .translation_documents import SourceDocument, TranslatedDocument
+from .translation_report import ALTERED, EMPTY, LOOP
+from .translation_state import Place, TranslationState
 from .translation_vocabulary import TranslationVocabulary
+from .window_jobs import Retry, WindowJob, most_target_tokens
+from .window_planning import WindowPlanner
 
 STRATEGIES = ("sentence", "current", "prefix", "document")
 
@@ -59,8 +51,8 @@ class DocumentTranslator:
         model: an encoder-decoder with `generate`.
         tokenizer: of the source language, or of both.
         target_tokenizer: of the target language, where it is another one.
-        source_language, target_language: for a model of many languages, which to read and which to write; a model of
-            one pair is only checked to be one of that pair.
+        source_language, target_language: for a multilingual model, the languages to translate from and to; for a model
+            of one pair, they must be those of the pair.
         strategy: one of `STRATEGIES`; default: `sentence` for a model of single sentences or without separators,
             `document` for K = 0, otherwise `current`.
         window_sentences: K; default: the one the model was trained with.
@@ -73,13 +65,13 @@ class DocumentTranslator:
         confidence: whether each sentence and word gets a confidence, see `confidence`; it costs a pass over the
             finished translations.
         generate_kwargs: options of `generate`. `max_new_tokens` replaces the limit of 2 x source length + 10.
-        on_progress: called with the number of sentences that were translated, those of a long window while it is
-            written. A negative number takes back those of a window that is thrown away; they are counted again when
-            they have been translated alone.
+        on_progress: called with the number of newly translated sentences; those of a long window are reported during
+            its decoding. A negative number takes back those of a discarded window, which are counted again once they
+            have been translated alone.
 
     Raises:
-        ValueError: an unknown strategy, one that the model or tokenizer cannot follow, a number that is none, a
-            language that the model does not have, or a model that is no encoder-decoder.
+        ValueError: an unknown strategy, one that the model or tokenizer cannot follow, an invalid number, a language
+            that the model does not have, or a model that is not an encoder-decoder.
     """
 
     def __init__(
@@ -143,6 +135,14 @@ class DocumentTranslator:
             ConfidenceScorer(model, self.vocabulary, batch_size, self.max_target_tokens) if confidence else None
         )
         self.limits = self.generator.limits
+        self.planner = WindowPlanner(
+            self.strategy,
+            self.window_sentences,
+            self.max_source_tokens,
+            self.max_target_tokens,
+            self.limits,
+            self.vocabulary.has_separators,
+        )
         self.joiner = sentence_joiner(getattr(config, "target_language", None))
         self.on_progress = on_progress or (lambda num_sentences: None)
 
@@ -153,7 +153,7 @@ class DocumentTranslator:
             ValueError: a window has more sentences or paragraphs than the model has positions for.
         """
         working = self._prepared(documents)
-        jobs = [job for document in working for job in self._jobs(document)]
+        jobs = [job for document in working for job in self.planner.jobs(document)]
         with self.generator.inference():
             self._translate_long_sentences([(document, index) for document in working for index in document.long])
             if self.strategy == "prefix":
@@ -163,60 +163,25 @@ class DocumentTranslator:
             return self._finished(working, jobs)
 
     def _finished(self, working: Sequence[TranslationState], jobs: Sequence[WindowJob]) -> list[TranslatedDocument]:
-        """The documents as their readers want them, with confidences if they are wanted."""
+        """The finished documents, with confidences if requested."""
         scorer = self.scorer
         if scorer is None:
             return [document.finish() for document in working]
-        scorer.score(self._windows_to_score(working, jobs))
+        scorer.score(self.planner.windows_to_score(working, jobs))
         return [replace(document.finish(), confidences=scorer.confidences(document)) for document in working]
-
-    def _windows_to_score(self, working: Sequence[TranslationState], jobs: Sequence[WindowJob]) -> list[WindowJob]:
-        """The windows of finished translations, as they were decoded; pieces of long sentences are windows alone."""
-        windows: list[WindowJob] = []
-        for document in working:
-            for pieces in document.pieces.values():
-                decoded = [index for index in range(len(pieces.texts)) if pieces.target_ids[index]]
-                windows += [WindowJob(pieces, Window(index, index + 1), index) for index in decoded]
-        if self.strategy == "document":
-            return [*windows, *(window for job in jobs for window in self._blocks_to_score(job))]
-        for document in working:
-            windows += [
-                WindowJob(document, self._translated_window(document, index), index)
-                for index in range(document.first, len(document.texts))
-                if document.target_ids[index] and index not in document.pieces and index not in document.known
-            ]
-        return windows
-
-    def _blocks_to_score(self, job: WindowJob) -> list[WindowJob]:
-        """The translated sentences of a block, together if they are not longer than the model's limit, else each behind
-        as much of the block as fits."""
-        document, first = job.document, job.first
-        runs: list[WindowJob] = []
-        for index in range(first, job.window.stop):
-            if document.target_ids[index]:
-                joins = bool(runs) and runs[-1].window.stop == index
-                start = runs.pop().window.start if joins else index
-                runs.append(WindowJob(document, Window(start, index + 1), start))
-        return [window for run in runs for window in self._within_limits(run)]
-
-    def _within_limits(self, run: WindowJob) -> list[WindowJob]:
-        document, window = run.document, run.window
-        if self._fit(document, window) == window:
-            return [run]
-        places = range(*window)
-        return [WindowJob(document, self._fit(document, Window(window.start, at + 1)), at) for at in places]
 
     def stream(self, document: SourceDocument) -> Generator[str, None, TranslatedDocument]:
         """The translation of every sentence of a document, in order, each as soon as it is known.
 
-        A batch is decoded whenever the next sentence is asked for and not yet known. The translations are those of
-        `translate`, but for the rounding of batches of another size. The generator returns the `TranslatedDocument`.
+        A batch is decoded whenever the next sentence is requested and not yet known. The translations are those of
+        `translate`, except for rounding differences between batch sizes. The generator returns the
+        `TranslatedDocument`.
 
         Raises:
             ValueError: a window has more sentences or paragraphs than the model has positions for.
         """
         (working,) = self._prepared([document])
-        jobs = {job.first: job for job in self._jobs(working)}
+        jobs = {job.first: job for job in self.planner.jobs(working)}
         first = 0 if self.strategy == "prefix" else working.first
         while (index := working.next_index(first)) is not None:
             if index >= working.first:
@@ -247,61 +212,20 @@ class DocumentTranslator:
 
     def _prepared(self, documents: Sequence[SourceDocument]) -> list[TranslationState]:
         """The documents, encoded and checked, with their long sentences marked."""
-        working = encode_documents(documents, self.vocabulary, self._num_context(), self.has_inline_terms)
-        limits = self._sentence_limits()
+        working = encode_documents(documents, self.vocabulary, self.planner.num_context(), self.has_inline_terms)
+        limits = self.planner.sentence_limits()
         for document in working:
             if limits is not None:
                 document.mark_long(limits[0])
-            self._check_positions(document)
+            self.planner.check_positions(document)
         return working
 
-    def _num_context(self) -> int | None:
-        """The most context sentences that a window can hold; None means no limit."""
-        return None if self.window_sentences == 0 else self.window_sentences - 1
-
-    def _check_positions(self, document: TranslationState) -> None:
-        """Raises a ValueError for a window beyond a learned table, before anything is decoded."""
-        for window in self._windows_to_decode(document):
-            num_paragraphs = sum(document.ends_paragraph[window.start : window.stop - 1]) + 1
-            for level, count in (("sentence", window.stop - window.start), ("paragraph", num_paragraphs)):
-                limit = getattr(self.limits, f"{level}s")
-                if limit is not None and count > limit:
-                    raise ValueError(
-                        f"a window of {count} {level}s is beyond the end of the model's learned {level} positions, "
-                        f"which are {limit}. Give a number of window_sentences, or set sentence_position_clamp in the "
-                        f"model's configuration, with which all {level}s beyond share the last position."
-                    )
-
-    def _windows_to_decode(self, document: TranslationState) -> list[Window]:
-        """The windows of a document, as far as they are known beforehand; of those that only grow, the last."""
-        limits = (self.max_source_tokens, self.max_target_tokens)
-        if self.strategy == "document":
-            return document.blocks(self.window_sentences, *limits)
-        stops = range(document.first + 1, len(document.texts) + 1)
-        if self.window_sentences == 0:
-            wanted = [Window(0, stop) for stop in stops[-1:]]
-        else:
-            wanted = [Window(max(0, stop - self.window_sentences), stop) for stop in stops]
-        return [self._fit(document, window) for window in wanted]
-
-    def _sentence_limits(self) -> tuple[int, int] | None:
-        """The most source tokens of a sentence, and those of its pieces if it is longer; None if there is no limit."""
-        limits, sizes = [], []
-        if self.max_source_tokens is not None:
-            limits.append(self.max_source_tokens)
-            # A model of windows has seen single sentences of this length at most.
-            sizes.append(self.max_source_tokens // max(1, self.window_sentences) - 1)
-        if self.limits.sentence_tokens is not None:
-            limits.append(self.limits.sentence_tokens)
-            sizes.append(self.limits.sentence_tokens - 1)
-        return (min(limits), max(1, min(sizes))) if limits else None
-
     def _translate_long_sentences(self, places: list[Place]) -> None:
-        """Sentences longer than the limit, cut into pieces that are decoded alone."""
+        """Translates sentences longer than the limit in pieces, which are decoded alone."""
         # Only `prefix` reads the translation of context.
         first = [0 if self.strategy == "prefix" else document.first for document, _ in places]
         wanted = [place for place, least in zip(places, first, strict=True) if place[1] >= least]
-        limits = self._sentence_limits()
+        limits = self.planner.sentence_limits()
         if limits is None or not wanted:
             return
         encode = self.vocabulary.encode
@@ -309,7 +233,7 @@ class DocumentTranslator:
             split_long_sentence(document.texts[index], lambda text: len(encode([text])[0]), limits[1])
             for document, index in wanted
         ]
-        # Each piece is a sentence of a document of its own, so that it is decoded with all the usual care.
+        # Each piece is a sentence of a document of its own, so that all checks and retries apply to it.
         pieces_as_documents = [
             TranslationState.of_sentences(
                 texts, encode(texts), self.vocabulary, document.glossary, self.has_inline_terms
@@ -325,76 +249,28 @@ class DocumentTranslator:
                 self.on_progress(1)
 
     def _decode_jobs(self, jobs: list[WindowJob]) -> None:
-        """Windows that do not depend on each other, all in one pool."""
+        """Decodes windows that do not depend on each other, batched together."""
         alone = [(job.document, job.window.start) for job in jobs if job.num_sentences == 1]
         self._decode_alone(alone, report=True)
         self._decode_windows([job for job in jobs if job.num_sentences > 1])
         self._use_terms([(job.document, index) for job in jobs for index in range(job.first, job.window.stop)])
 
     def _use_terms(self, places: list[Place]) -> None:
-        """Decodes sentences again that lack terms of their glossary."""
+        """Decodes sentences again whose translations lack terms of the glossary."""
         if self.term_decoder is not None:
             self.term_decoder.use_terms(places)
 
     def _request_for_terms(self, document: TranslationState, index: int) -> tuple[Request, StopConditions]:
-        """The current sentence behind the translations of its context, or alone if it has none; and how it may end."""
-        window = self._translated_window(document, index)
+        """The request for a sentence after the translations of its context, or alone if it has none, and its stop
+        conditions."""
+        window = self.planner.translated_window(document, index)
         if window.start == index:
             return self._request(document.alone_ids(index)), self.vocabulary.alone_ends()
         prefix_ids, num_source = document.prefix_ids(window), document.source_lengths[index]
         return self._request(document.source_ids(window), prefix_ids, num_source), self.vocabulary.prefix_ends
 
-    def _translated_window(self, document: TranslationState, index: int) -> Window:
-        """A sentence and those directly before it, within its window, that have a translation."""
-        start = index
-        if self.window_sentences != 1 and self.vocabulary.has_separators:
-            wanted = Window(0 if self.window_sentences == 0 else max(0, index + 1 - self.window_sentences), index + 1)
-            start = self._fit(document, wanted).start
-            untranslated = [at for at in range(start, index) if not document.target_ids[at] or at in document.long]
-            start = untranslated[-1] + 1 if untranslated else start
-        return Window(start, index + 1)
-
-    def _jobs(self, document: TranslationState) -> list[WindowJob]:
-        """The windows of a document, of the strategies that know them beforehand."""
-        if self.strategy == "prefix":
-            return []
-        if self.strategy == "document":
-            blocks = document.blocks(self.window_sentences, self.max_source_tokens, self.max_target_tokens)
-            return [WindowJob(document, block, max(block.start, document.first)) for block in blocks]
-        return [
-            WindowJob(document, self._fitted(document, index), index)
-            for index in range(document.first, len(document.texts))
-            if not document.is_apart(index)
-        ]
-
-    def _fitted(self, document: TranslationState, index: int) -> Window:
-        """The window of sentence `index`, without context that does not fit."""
-        start = 0 if self.window_sentences == 0 else max(0, index + 1 - self.window_sentences)
-        wanted = Window(start, index + 1)
-        window = self._fit(document, wanted)
-        document.statistics.num_shortened_windows += window != wanted
-        return window
-
-    def _fit(self, document: TranslationState, wanted: Window) -> Window:
-        """The window without context that is too long, or stands before a sentence that is."""
-        inside = Window(0, wanted.stop - wanted.start)
-        source_lengths = document.source_lengths[wanted.start : wanted.stop]
-        limits = (self.max_source_tokens, self.max_target_tokens)
-        fitting = fit_window(inside, source_lengths, document.target_lengths(wanted), *limits)
-        window = wanted._replace(start=wanted.start + fitting.start)
-        most = self.limits.sentence_tokens
-        if most is None:
-            return window
-        # A forced translation stands between a start token, perhaps, and a separator.
-        too_long = [
-            index
-            for index in range(window.start, window.stop - 1)
-            if max(document.source_lengths[index], len(document.target_ids[index]) + 2) > most
-        ]
-        return window._replace(start=too_long[-1] + 1) if too_long else window
-
     def _decode_windows(self, jobs: list[WindowJob]) -> None:
-        """Windows of several sentences, each decoded as a whole; what is wrong with them is decoded again alone."""
+        """Decodes windows of several sentences; those of their sentences that are wrong are decoded again alone."""
         requests = [self._request(job.document.source_ids(job.window), expected=job.expected()) for job in jobs]
         num_reported = [0] * len(jobs)
 
@@ -415,8 +291,8 @@ class DocumentTranslator:
         self._decode_again(failed, report=True)
 
     def _decode_alone(self, places: list[Place], report: bool = False, retry: bool = False) -> None:
-        """Each sentence without any context. An empty translation is tried once more, with the end token forbidden, and
-        a repetition loop without any n-gram twice."""
+        """Decodes each sentence without context. An empty translation is decoded once more with the end token
+        forbidden, and a repetition loop with repeated n-grams forbidden."""
         outputs = self._run_alone(places, self.vocabulary.alone_ends(retry), report)
         failed = []
         for (document, index), output in zip(places, outputs, strict=True):
@@ -452,7 +328,7 @@ class DocumentTranslator:
     def _decode_next(self, places: list[Place]) -> None:
         alone, jobs, requests = [], [], []
         for document, index in places:
-            window = self._fitted(document, index)
+            window = self.planner.fitted_window(document, index)
             if window.start == index:
                 alone.append((document, index))
                 continue

@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Where the package says how other engines than PyTorch run a model; code beside a model's weights knows of none."""
+"""The hook through which the package adds engines other than PyTorch; code that is saved beside weights has none."""
 
 from collections.abc import Callable
 
@@ -10,12 +10,12 @@ _runner: list[Callable[[PreTrainedModel, str], PreTrainedModel]] = []
 
 
 def register_engines(runner: Callable[[PreTrainedModel, str], PreTrainedModel]) -> None:
-    """Has `runner(model, engine)` give the models that `run_by` gives."""
+    """Makes `run_by` return the models of `runner(model, engine)`."""
     _runner[:] = [runner]
 
 
 def run_by(model: PreTrainedModel, engine: str) -> PreTrainedModel:
-    """The model, run by an engine of `ENGINES`; ImportError without the package hier_nmt, which knows how."""
+    """The model, run by an engine of `ENGINES`; ImportError without the package hier_nmt, which adds the engines."""
     if engine == "torch":
         return model
     if not _runner:

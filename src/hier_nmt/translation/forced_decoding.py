@@ -25,7 +25,7 @@ class ForcedRow(NamedTuple):
 def forced_log_probabilities(
     model: PreTrainedModel, rows: Sequence[ForcedRow], pad_token_ids: tuple[int, int]
 ) -> list[torch.Tensor]:
-    """The log-probability of each target token of each row of one batch, in float64 on the processor.
+    """The log-probability of each target token of each row of one batch, in float64 on the CPU.
 
     Args:
         model: an encoder-decoder, in evaluation mode.
@@ -51,7 +51,7 @@ def forced_log_probabilities(
 
 
 def batches_of_rows(rows: Sequence[ForcedRow], batch_size: int, max_target_tokens: int) -> Iterator[list[int]]:
-    """Indices of rows of similar length: at most so many rows, and padded target tokens, in a batch."""
+    """Indices of rows of similar length: at most this many rows, and padded target tokens, in a batch."""
     batch: list[int] = []
     longest = 0
     for index in sorted(range(len(rows)), key=lambda index: len(rows[index].target_ids), reverse=True):

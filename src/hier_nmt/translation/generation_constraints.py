@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What a decoder run over a window has written so far: for progress, to end what is lost, to stay within positions.
+"""Constraints of decoder runs: rows that cannot become a translation end, and no row exceeds the learned positions.
 
 Dimensions: B rows, T target tokens, V vocabulary.
 """
@@ -15,27 +15,28 @@ from ..configuration.position_limits import PositionLimits
 from ..ops.document_structure import separator_positions
 
 NO_LIMITS = PositionLimits()
-# Of the one token that a row which is lost to its beam search may still take; as low as Transformers has it.
+# The score of the only token that is left to a row which beam search should drop; as low as in Transformers.
 LOST_SCORE = -1e9
 
 
 class ExpectedWindow(NamedTuple):
-    """The translation of a window: its number of sentences, and the most tokens that one of them may have."""
+    """What the translation of a window must have: its number of sentences, and the maximum number of tokens of one of
+    them."""
 
     num_sentences: int
     max_sentence_tokens: int
 
 
 class WindowStoppingCriteria(StoppingCriteria):
-    """Tells how many sentences are complete after each step, and ends rows that cannot become a translation.
+    """Reports how many sentences are complete after each step, and ends rows that cannot become a translation.
 
-    Such a row has more separators than its window, or a sentence longer than any alone could be. In beam search, which
-    has others beside it, only those end that would run out of positions: they have been forbidden to.
+    Such a row has more separators than its window, or a sentence longer than any could be alone. In beam search, where
+    other beams may be right, only rows that would run out of learned positions are ended.
 
     Args:
         separator_ids: the target's `<sep>` and `<par>`.
         windows: one for each document of the batch; its beams are neighbouring rows.
-        ends_rows: end all lost rows.
+        ends_rows: end all rows that cannot become a translation.
         limits: of the model's positions.
         on_written: called with the index of a window and its number of complete sentences (those of its furthest beam),
             whenever there are more than before.
@@ -54,7 +55,7 @@ class WindowStoppingCriteria(StoppingCriteria):
         self._most = [0] * len(windows)
 
     def __call__(self, input_ids: torch.Tensor, scores: Any, **kwargs: Any) -> torch.Tensor:  # type: ignore[override]
-        """Which rows [B] are to end, after tokens [B, 1 + T] of which the first is the start token."""
+        """Which rows [B] must end, after tokens [B, 1 + T] of which the first is the start token."""
         num_complete, num_current = count_complete_sentences(input_ids[:, 1:], self.separator_ids)
         num_beams = len(input_ids) // len(self.windows)
         if self.on_written is not None:
@@ -80,10 +81,10 @@ class WindowStoppingCriteria(StoppingCriteria):
 
 
 class WithinPositions(LogitsProcessor):
-    """Forbids what would go beyond the end of a learned position table, which is an error in the middle of a run.
+    """Forbids tokens beyond the end of a learned position table, which would be an error in the middle of a run.
 
-    A sentence of the full length can only be closed, and the last sentence or paragraph that has a position not at all
-    but by the end of the text. Rows that beam search drags on behind their end get padding, which has no position.
+    A sentence of the full length can only be closed, and the last sentence or paragraph that has a position can only be
+    closed by the end of the text. Rows that beam search continues after their end get padding, which has no position.
 
     Args:
         limits: of the model.
@@ -99,12 +100,12 @@ class WithinPositions(LogitsProcessor):
         self.separator_ids, self.end_ids, self.pad_token_id = separator_ids, end_ids, pad_token_id
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:  # type: ignore[override]
-        """The scores [B, V] of the token behind `input_ids` [B, T], minus infinity where it is forbidden."""
+        """The scores [B, V] of the token after `input_ids` [B, T], minus infinity where it is forbidden."""
         num_complete, num_current = count_complete_sentences(
             input_ids, self.separator_ids, input_ids == self.pad_token_id
         )
         if self.limits.sentence_tokens is not None:
-            # The token that closes the sentence has a position, too; so may a start token of the padding's id.
+            # The token that closes the sentence has a position, too, and so may a start token with the id of padding.
             closing_ids = [*self.separator_ids, *self.end_ids]
             scores = self._only(scores, num_current + 2 >= self.limits.sentence_tokens, closing_ids)
             is_beyond = num_current + 1 >= self.limits.sentence_tokens
@@ -118,13 +119,13 @@ class WithinPositions(LogitsProcessor):
         return scores
 
     def _only(self, scores: torch.Tensor, rows: torch.Tensor, token_ids: Sequence[int]) -> torch.Tensor:
-        """The scores with nothing but these tokens in those rows [B]."""
+        """The scores in which only these tokens are allowed in those rows [B]."""
         is_other = torch.ones(scores.shape[1], dtype=torch.bool, device=scores.device)
         is_other[list(token_ids)] = False
         return scores.masked_fill(rows[:, None] & is_other, -torch.inf)
 
     def _without(self, scores: torch.Tensor, rows: torch.Tensor, token_ids: Sequence[int]) -> torch.Tensor:
-        """The scores without these tokens in those rows [B], unless they end the text."""
+        """The scores in which these tokens are forbidden in those rows [B], unless they end the text."""
         forbidden = [token_id for token_id in token_ids if token_id not in self.end_ids]
         is_forbidden = torch.zeros(scores.shape[1], dtype=torch.bool, device=scores.device)
         is_forbidden[forbidden] = True
@@ -132,17 +133,19 @@ class WithinPositions(LogitsProcessor):
 
 
 class FollowsSource(LogitsProcessor):
-    """Closes each sentence of a window as its source sentence is closed, for models that write each as if alone.
+    """Closes each sentence of a window as its source sentence is closed, for models that translate each as if it were
+    alone.
 
-    Whether a sentence ends is the model's choice; which token ends it (`<sep>`, `<par>` or, at last, `</s>`) follows
-    from the source, and that one gets the probability of all.
+    The model chooses whether a sentence ends. Which token ends it (`<sep>`, `<par>` or, for the last one, `</s>`)
+    follows from the source; that token gets the probability of all of them.
 
     Args:
-        closing_ids: of each document of the batch, the target tokens that are to close its sentences, in order; its
-            beams are neighbouring rows.
+        closing_ids: of each document of the batch, the target tokens that must close its sentences, in order; its beams
+            are neighbouring rows.
         separator_ids: the target's `<sep>` and `<par>`.
         end_ids: tokens that end the text.
-        start_id: the token that each sentence but the first begins with, which `generate` knows of: that of a language.
+        start_id: the token with which each sentence begins, such as that of a language; `generate` writes that of the
+            first.
     """
 
     def __init__(
@@ -156,7 +159,7 @@ class FollowsSource(LogitsProcessor):
         self.closing = [*self.separator_ids, *(end_id for end_id in end_ids if end_id not in separator_ids)]
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:  # type: ignore[override]
-        """The scores [B, V] of the token behind `input_ids` [B, T]."""
+        """The scores [B, V] of the token after `input_ids` [B, T]."""
         closes = separator_positions(input_ids, self.separator_ids)
         num_beams = len(scores) // len(self.closing_ids)
         wanted = [
@@ -178,11 +181,11 @@ class FollowsSource(LogitsProcessor):
 
 
 class WithinLengths(LogitsProcessor):
-    """Ends each row at its own length limit, so that a beam search does not depend on what else is in its batch.
+    """Ends each row at its own length limit, so that beam search does not depend on the other rows of the batch.
 
     Args:
-        lengths: the most new tokens of each document of the batch, the end token counted; its beams are neighbouring
-            rows.
+        lengths: the maximum number of new tokens of each document of the batch, including the end token; its beams are
+            neighbouring rows.
         num_given: tokens before the first new one.
         end_ids: tokens that end the text.
     """
@@ -191,7 +194,8 @@ class WithinLengths(LogitsProcessor):
         self.lengths, self.num_given, self.end_ids = lengths, num_given, end_ids
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:  # type: ignore[override]
-        """The scores [B, V] of the token behind `input_ids` [B, T]: in the last place all but end tokens are lost."""
+        """The scores [B, V] of the token after `input_ids` [B, T]: in the last position all but end tokens are
+        forbidden."""
         num_new = input_ids.shape[1] - self.num_given
         is_last = torch.tensor(self.lengths, device=scores.device) <= num_new + 1
         is_other = torch.ones(scores.shape[1], dtype=torch.bool, device=scores.device)
@@ -200,7 +204,7 @@ class WithinLengths(LogitsProcessor):
         return scores.masked_fill(rows[:, None] & is_other, LOST_SCORE)
 
     def would_act(self, row: int, given: Sequence[int], ids: Sequence[int]) -> bool:
-        """Whether anything would have been forbidden while the tokens `ids` of a row were written."""
+        """Whether anything would have been forbidden while the tokens `ids` of a row were generated."""
         return len(ids) >= self.lengths[row]
 
     def of_row(self, row: int) -> "WithinLengths":
@@ -211,7 +215,7 @@ class WithinLengths(LogitsProcessor):
 def count_complete_sentences(
     tokens: torch.Tensor, separator_ids: Collection[int], is_ignored: torch.Tensor | None = None
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """How many sentences the tokens [B, T] complete [B], and how many tokens stand behind the last of these [B].
+    """How many sentences the tokens [B, T] complete [B], and how many tokens follow the last of these [B].
 
     Args:
         tokens: [B, T].

@@ -1,8 +1,8 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The forms in which a translation is given its terms, checked; files are read by the package, see `data`.
+"""The terms of a translation, in any of the forms in which they may be given, checked. The package reads files.
 
-Code beside a model's weights knows how to use terms, and not how to read files of them.
+Code that is saved beside a model's weights can use terms, but cannot read files of them.
 """
 
 import os
@@ -29,7 +29,7 @@ _readers: list[GlossaryReaders] = []
 
 
 def register_glossary_readers(readers: GlossaryReaders) -> None:
-    """Has these functions read the files that `glossary_of` and `terms_of` are given."""
+    """Makes `glossary_of` and `terms_of` read files with these functions."""
     _readers[:] = [readers]
 
 
@@ -38,7 +38,7 @@ def glossary_of(value: Any, source_language: str | None, target_language: str | 
 
     Raises:
         TypeError: anything else.
-        ValueError: a broken file, or an entry that is no pair of terms with a word each.
+        ValueError: a broken file, or an entry that is not a pair of terms with a word each.
         ImportError: a path, without the package hier_nmt.
     """
     if value is None or isinstance(value, Glossary):
@@ -53,7 +53,7 @@ def glossary_of(value: Any, source_language: str | None, target_language: str | 
 
 
 def terms_of(value: Any) -> tuple[str, ...]:
-    """The terms that stay as they are: from None, a term, the path of a file (not a string), or several terms.
+    """The terms that are not translated: from None, a term, the path of a file (not a string), or several terms.
 
     Raises:
         TypeError: anything else.
@@ -70,7 +70,7 @@ def terms_of(value: Any) -> tuple[str, ...]:
     terms = tuple(dict.fromkeys(values))
     for term in terms:
         if not isinstance(term, str) or not has_words(term):
-            raise ValueError(f"a term that stays as it is must have a word; got {term!r:.80}")
+            raise ValueError(f"a term that is not translated must have a word; got {term!r:.80}")
     return terms
 
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The tokens by which models of many languages (M2M100, NLLB, mBART) are told which to read and which to write."""
+"""The tokens that tell multilingual models (M2M100, NLLB, mBART) the source and the target language."""
 
 import re
 import threading
@@ -20,7 +20,7 @@ _LANGUAGE_TOKEN = re.compile(
     r"__(?P<m2m>[a-z]{2,3})__|(?P<nllb>[a-z]{3}_[A-Z][a-z]{3})|(?P<mbart>[a-z]{2})_[A-Z]{2}"
     r"|>>(?P<marian>[a-z]{2,3}(_[A-Z][a-z]{3})?)<<"
 )
-# How far apart two languages may be, by the measure of `langcodes`: variants of one, never two.
+# The largest distance, as measured by `langcodes`, at which two codes mean variants of one language.
 _MAX_DISTANCE = 9
 _TOKENIZER_LOCK = threading.Lock()
 
@@ -46,7 +46,7 @@ class LanguageTokens:
 
     @property
     def mark_source(self) -> bool:
-        """Whether a source sentence begins with the language that it is to be translated to, as Marian's do."""
+        """Whether a source sentence begins with the token of the target language, as in Marian."""
         return any(match["marian"] for match in self._matches.values())
 
     def token(self, language: str) -> str:
@@ -75,13 +75,13 @@ class LanguageTokens:
 
     @contextmanager
     def reading(self, source_language: str | None) -> Iterator[None]:
-        """The tokenizer marks its texts as being of that language, meanwhile; None leaves it as it is."""
+        """Context in which the tokenizer marks texts as being in that language; None leaves it as it is."""
         tokenizer: Any = self.tokenizer
         if not self.is_multilingual or source_language is None:
             yield
             return
         token = self.token(source_language)
-        # Another thread may read another language with the same tokenizer.
+        # Another thread may encode another language with the same tokenizer.
         with _TOKENIZER_LOCK:
             before, tokenizer.src_lang = tokenizer.src_lang, self._name(token)
             try:
@@ -90,7 +90,7 @@ class LanguageTokens:
                 tokenizer.src_lang = before
 
     def start_ids(self, source_language: str | None, target_language: str | None) -> list[int]:
-        """The token of a language before each source sentence, as a list of one id; of one pair of languages, none.
+        """The language token before each source sentence, as a list of one id; empty for a model of one language pair.
 
         Raises:
             ValueError: no language is given, or one that the tokenizer does not have.
@@ -107,14 +107,15 @@ class LanguageTokens:
         return [token_id]
 
     def target_start_ids(self, target_language: str) -> list[int]:
-        """The token of a language before each target sentence, as a list of one id; of one pair of languages, none."""
+        """The language token before each target sentence, as a list of one id; empty for a model of one language
+        pair."""
         if not self.is_multilingual or self.mark_source:
             return []
         token_id: Any = self.tokenizer.convert_tokens_to_ids(self.token(target_language))
         return [token_id]
 
     def options(self, model: PreTrainedModel, target_language: str | None) -> dict[str, int]:
-        """Options of `generate` that have the model write a language.
+        """Options of `generate` with which the model translates into a language.
 
         Raises:
             ValueError: no language is given, and the checkpoint names none.
@@ -138,7 +139,7 @@ class LanguageTokens:
         return token_id is not None and self.tokenizer.convert_ids_to_tokens(token_id) in self._matches
 
     def _name(self, token: str) -> str:
-        """What `src_lang` of the tokenizer calls a language: M2M100's own without the lines around it."""
+        """What `src_lang` of the tokenizer calls a language: that of M2M100 without the underscores around it."""
         return self._matches[token]["m2m"] or token
 
 
@@ -155,7 +156,7 @@ def _tag(match: re.Match[str]) -> str:
 
 def _check_langcodes(language: str) -> None:
     if langcodes is None:
-        raise ImportError(f"what the model calls {language!r} is found by langcodes: pip install 'langcodes[data]'")
+        raise ImportError(f"finding {language!r} among the languages of a model needs: pip install 'langcodes[data]'")
 
 
 def _closest_tag(language: str, tags: list[str]) -> str | None:
@@ -172,10 +173,10 @@ def _closest_tag(language: str, tags: list[str]) -> str | None:
 
 
 def check_translates(model: PreTrainedModel) -> None:
-    """Raises ValueError for a model that would go on with a text instead of translating it."""
+    """Raises ValueError for a model that would continue a text instead of translating it."""
     if getattr(model.config, "is_encoder_decoder", True) is False:
         name = type(model).__name__
-        raise ValueError(f"{name} is no encoder-decoder model: it continues a text instead of translating it")
+        raise ValueError(f"{name} is not an encoder-decoder model: it continues a text instead of translating it")
 
 
 def check_languages(config: Any, source_language: str | None, target_language: str | None) -> None:

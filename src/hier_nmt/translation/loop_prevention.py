@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Decoding that stays out of repetition loops: the next turn of a loop is forbidden while it is written.
+"""Decoding without repetition loops: the next turn of a loop is forbidden during decoding.
 
 Dimensions: B rows, T target tokens, V vocabulary.
 """
@@ -17,9 +17,9 @@ from .repetition import REPEATED_NGRAM_SIZE, begins_next_turn
 class WithoutLoops(LogitsProcessor):
     """Forbids the tokens with which the current sentence would begin the next turn of a repetition loop.
 
-    What a loop is, `begins_next_turn` says; a sentence whose source repeats itself may do so too. The probability of
+    `begins_next_turn` defines loops; the translation of a source that repeats itself may do so, too. The probability of
     the forbidden tokens goes to the end of the sentence if the sentence is as long as its source: a model that has
-    nothing left to translate loops instead of ending. A shorter one goes on with what is next best.
+    nothing left to translate loops instead of ending. A shorter one continues with the next best token.
 
     Everything is derived from the tokens of a row, so that rows may be reordered or dropped at any step.
 
@@ -27,7 +27,7 @@ class WithoutLoops(LogitsProcessor):
         sources: for each document of the batch the token ids of its source sentences; its beams are neighbouring rows.
         separator_ids: the target's `<sep>` and `<par>`, or nothing.
         end_ids: tokens that end the text.
-        start_ids: what stands before the text and is none of it: padding and the start token.
+        start_ids: tokens before the text that are not part of it: padding and the start token.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class WithoutLoops(LogitsProcessor):
         self._is_no_loop = {*self.closing_ids, *start_ids}
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:  # type: ignore[override]
-        """The scores [B, V] of the token behind `input_ids` [B, T], minus infinity where it would go on with a loop."""
+        """The scores [B, V] of the token after `input_ids` [B, T], minus infinity where it would continue a loop."""
         rows = _rows_that_repeat(input_ids, REPEATED_NGRAM_SIZE - 1)
         if not rows:
             return scores
@@ -62,7 +62,8 @@ class WithoutLoops(LogitsProcessor):
         return scores
 
     def would_act(self, row: int, given: Sequence[int], ids: Sequence[int]) -> bool:
-        """Whether anything would have been forbidden while the tokens `ids` of a row were written behind given ones."""
+        """Whether anything would have been forbidden while the tokens `ids` of a row were generated after given
+        ones."""
         everything = [*given, *ids]
         seen: set[tuple[int, ...]] = set()
         for stop in range(REPEATED_NGRAM_SIZE - 1, len(everything)):
@@ -78,7 +79,7 @@ class WithoutLoops(LogitsProcessor):
         return WithoutLoops([self.sources[row]], self.separator_ids, self.end_ids, self.start_ids)
 
     def _forbidden(self, ids: Sequence[int], sources: Sequence[Sequence[int]]) -> tuple[list[int], bool]:
-        """The tokens that are forbidden behind those of one row, and whether the sentence is as long as its source."""
+        """The tokens that are forbidden after those of one row, and whether the sentence is as long as its source."""
         sentences = split_window(ids, self.separator_ids, self.start_ids)
         source, sentence = sources[min(len(sentences), len(sources)) - 1], sentences[-1]
         forbidden = [one for one in _continuations(sentence) if begins_next_turn([*sentence, one], source)]
@@ -94,7 +95,7 @@ class WithoutLoops(LogitsProcessor):
 
 
 def _rows_that_repeat(input_ids: torch.Tensor, size: int) -> list[int]:
-    """The rows of the tokens [B, T] whose last n-gram of this size stood in them before."""
+    """The rows of the tokens [B, T] whose last n-gram of this size occurred in them before."""
     num_tokens = input_ids.shape[1]
     if num_tokens <= size:
         return []
@@ -105,7 +106,7 @@ def _rows_that_repeat(input_ids: torch.Tensor, size: int) -> list[int]:
 
 
 def _continuations(ids: Sequence[int]) -> list[int]:
-    """The tokens that would make an n-gram of the row come again."""
+    """The tokens that would repeat an n-gram of the row."""
     last = list(ids[1 - REPEATED_NGRAM_SIZE :])
     starts = range(len(ids) - len(last))
     return sorted({ids[start + len(last)] for start in starts if list(ids[start : start + len(last)]) == last})

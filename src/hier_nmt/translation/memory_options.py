@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The forms in which a translation is given its memory, checked; files are read by the package, see `data`."""
+"""The translation memory, in any of the forms in which it may be given, checked. The package reads files."""
 
 import os
 from collections.abc import Callable, Iterable, Mapping
@@ -14,7 +14,7 @@ _reader: list[MemoryReader] = []
 
 
 def register_memory_reader(reader: MemoryReader) -> None:
-    """Has this function read the files that `memory_of` is given, in a source and target language."""
+    """Makes `memory_of` read files with this function, which gets the source and target language."""
     _reader[:] = [reader]
 
 
@@ -26,8 +26,8 @@ def memory_of(
     Args:
         value: one of these.
         source_language, target_language: ISO 639 codes, for a file.
-        threshold: similarity in percent from which fuzzy matches are told; default: 75. A `TranslationMemory` has its
-            own.
+        threshold: similarity in percent from which fuzzy matches are reported; default: 75. A `TranslationMemory` has
+            its own.
 
     Raises:
         TypeError: anything else.

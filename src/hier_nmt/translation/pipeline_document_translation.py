@@ -2,17 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """`pipeline("translation")` for whole documents: a text in, its translation out, paragraphs and blank lines kept."""
 
-import difflib
-import inspect
 import os
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from transformers import (
     AutoModelForSeq2SeqLM,
-    GenerationConfig,
-    GenerationMixin,
     Pipeline,
     PreTrainedModel,
     PreTrainedTokenizerBase,
@@ -26,10 +21,9 @@ from ..configuration.library_internals import (
     pipeline_batch_size,
     pipeline_parameters,
 )
-from ..text.document_layout import DocumentLayout, PlacedSentence
+from ..text.document_layout import PlacedSentence
 from ..text.long_sentences import sentence_joiner
 from .batched_generation import check_positive
-from .confidence import align_words
 from .document_translator import DocumentTranslator
 from .engines import run_by
 from .glossary_options import glossary_of, terms_of
@@ -43,51 +37,21 @@ from .pipeline_inputs import (
     one_each,
     with_context,
 )
+from .pipeline_options import divided_options
+from .pipeline_outputs import DocumentTranslation, PreparedDocument
 from .pipeline_tokenizers import TARGET_TOKENIZER_FOLDER, target_tokenizer_of, tokenizer_of
-from .translation_report import DecodingStatistics, SentenceConfidence, details
-from .translation_state import SourceDocument, TranslatedDocument
+from .translation_documents import SourceDocument, TranslatedDocument
+from .translation_report import DecodingStatistics, details
 
 logger = logging.get_logger(__name__)
 
 TASKS = ("translation", "document-translation")
 
-_FORWARD_OPTIONS = (
-    "progress",
-    "source_language",
-    "target_language",
-    "strategy",
-    "window_sentences",
-    "max_batch_tokens",
-    "max_source_tokens",
-    "max_target_tokens",
-    "glossary_method",
-    "confidence",
-)
-_PREPROCESS_OPTIONS = (
-    "source_language",
-    "target_language",
-    "text_format",
-    "glossary",
-    "do_not_translate",
-    "memory",
-    "memory_threshold",
-)
-# What the translation pipeline of Transformers 4 called the languages.
-_OLDER_NAMES = {"src_lang": "source_language", "tgt_lang": "target_language"}
-_POSTPROCESS_OPTIONS = ("return_sentences", "return_details")
 _DEFAULT_BATCH_SIZE = 32
-# Of a stream, whose first sentences should not wait for many others.
+# Small in a stream, so that its first sentences do not wait for many others.
 _STREAM_BATCH_SIZE = 8
-# Only for cutting text into sentences, where neither the caller nor the model names a language.
+# Only for splitting text into sentences, where neither the caller nor the model names a language.
 _DEFAULT_LANGUAGE = "en"
-
-
-@dataclass(frozen=True)
-class _PreparedDocument:
-    """A document to translate, and where its sentences stand in its text."""
-
-    source: SourceDocument
-    layout: DocumentLayout
 
 
 class DocumentTranslationPipeline(Pipeline):
@@ -95,14 +59,14 @@ class DocumentTranslationPipeline(Pipeline):
 
     A document is one of:
 
-    * a string: a text of any length. It is cut into paragraphs and sentences; white space between sentences and blank
-      lines between paragraphs come back exactly where they were.
+    * a string: a text of any length. It is split into paragraphs and sentences; white space between sentences and blank
+      lines between paragraphs are kept.
     * `{"text": ...}`: the same, for a document with a context of its own.
-    * `{"paragraphs": [[sentence, ...], ...]}`: sentences as they are, not cut again. In the translation sentences are
+    * `{"paragraphs": [[sentence, ...], ...]}`: sentences as they are, not split again. In the translation sentences are
       joined by a space and paragraphs by a blank line.
 
     A list, generator or torch `Dataset` of documents gives the translations in the same order; a generator or `Dataset`
-    is read and translated bit by bit, and gives a list with one dict for each document.
+    is read and translated lazily, and gives a list with one dict for each document.
 
     The arguments are those of the call. All but `context` and `context_translation` may also be given to
     `pipeline(...)`.
@@ -114,33 +78,33 @@ class DocumentTranslationPipeline(Pipeline):
         strategy: `sentence`, `current`, `prefix` or `document`; default: what suits the windows of the model.
         window_sentences: K, the sentences of a window; default: the one the model was trained with.
         source_language: language of the text; default: the model's, else English. Also `src_lang`.
-        target_language: language of the translation, for models of many (M2M100, NLLB, mBART); any code or, with
+        target_language: language of the translation, for multilingual models (M2M100, NLLB, mBART); any code or, with
             langcodes, any English name. Also `tgt_lang`.
         text_format: `plain`, `html` or `markdown`. Tags, attributes, code and link targets stay as they are; tags in a
-            sentence stand at a border of words, see `project_marks`. Markdown needs markdown-it-py.
+            sentence are placed at word boundaries, see `project_marks`. Markdown needs markdown-it-py.
         glossary: terms with prescribed translations: a mapping or pairs of a source term and its translation, or the
             path of a file (CSV, tab-separated, TBX; package hier_nmt). Also a key of a document.
         glossary_method: `inline`: translations are written into the source; for models trained with it. `constrained`:
-            sentences that lack a term are decoded again with it. `auto` (default): both, the first where it can be.
-        do_not_translate: a term or a list of terms that stay as they are, or a `Path` of a file of them. Also a key of
-            a document.
+            sentences that lack a term are decoded again with it. `auto` (default): both, `inline` if the model can.
+        do_not_translate: a term or a list of terms that are not translated, or the `Path` of a file of them. Also a key
+            of a document.
         memory: a translation memory: the path of a TMX file (package hier_nmt), a mapping, pairs of sentences and
-            translations, or a `TranslationMemory`. A sentence that it has, white space apart and with the same inline
-            tags, gets that translation; what is similar is told in the details, and not used (extra `memory`).
-        memory_threshold: the similarity in percent from which it is told; default: 75. 100: it never is.
+            translations, or a `TranslationMemory`. A sentence that it has, apart from white space and with the same
+            inline tags, gets that translation; similar ones are reported in the details and not used (extra `memory`).
+        memory_threshold: the similarity in percent from which they are reported; default: 75; 100: never.
         return_sentences: adds `"sentences"`: a list of `{"source", "translation", "paragraph"}`.
         return_details: adds `"details"`: the counts of what happened, the sentences that were copied, cut, split or
             decoded again, with the reasons, and which terms were used; see `translation_report.details`.
         confidence: with `return_details`: how confident the model is of each sentence and word, see `confidence`; it
             costs a pass over the finished translations.
         batch_size: windows in a batch.
-        max_batch_tokens: source tokens in a batch, padding counted.
+        max_batch_tokens: source tokens in a batch, including padding.
         max_source_tokens, max_target_tokens: longest window; default: the model's.
-        progress: shows a bar that counts sentences, those of a long window while it is written.
+        progress: shows a progress bar of sentences.
         everything else: options of `generate`, such as `num_beams`.
 
-    `pipeline(..., engine="onnx")` has onnxruntime run the model, on processors, with the same translations (package
-    hier_nmt with its extra `export`): `onnx`, `onnx-int8`, `auto` (`onnx` where it can be) or `torch` (default).
+    `pipeline(..., engine="onnx")` runs the model with onnxruntime on the CPU, with the same translations (package
+    hier_nmt with its extra `export`): `onnx`, `onnx-int8`, `auto` (`onnx` if possible) or `torch` (default).
 
     Raises:
         TypeError: an input or an option that is none of these.
@@ -150,7 +114,7 @@ class DocumentTranslationPipeline(Pipeline):
 
     tokenizer: Any
 
-    # None: a missing tokenizer is not an error before `__init__`, which knows better what to say.
+    # None, so that `__init__` reports a missing tokenizer, with a better message.
     _load_tokenizer = None
     _load_processor: Any = False
     _load_image_processor: Any = False
@@ -206,25 +170,10 @@ class DocumentTranslationPipeline(Pipeline):
             self.target_tokenizer.save_pretrained(os.path.join(save_directory, TARGET_TOKENIZER_FOLDER))
 
     def _sanitize_parameters(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
-        options = {_OLDER_NAMES.get(name, name): value for name, value in kwargs.items()}
-        if len(options) < len(kwargs):
-            raise TypeError(
-                "src_lang and tgt_lang are older names of source_language and target_language: give one each"
-            )
-        forward = {name: options[name] for name in _FORWARD_OPTIONS if name in options}
-        preprocess, postprocess = [
-            {name: options[name] for name in names if options.get(name) is not None}
-            for names in (_PREPROCESS_OPTIONS, _POSTPROCESS_OPTIONS)
-        ]
-        own = {*_FORWARD_OPTIONS, *_PREPROCESS_OPTIONS, *_POSTPROCESS_OPTIONS}
-        generate_kwargs = {name: value for name, value in options.items() if name not in own}
-        if generate_kwargs:
-            _check_generate_options(generate_kwargs)
-            forward["generate_kwargs"] = generate_kwargs
-        return preprocess, forward, postprocess
+        return divided_options(kwargs)
 
     def _merged_parameters(self, kwargs: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
-        """Parameters of this call over those of the pipeline."""
+        """The parameters of the pipeline, updated with those of this call."""
         preprocess, forward, postprocess = self._sanitize_parameters(**kwargs)
         own_preprocess, own_forward, own_postprocess = pipeline_parameters(self)
         generate_kwargs = {**own_forward.get("generate_kwargs", {}), **forward.get("generate_kwargs", {})}
@@ -283,7 +232,7 @@ class DocumentTranslationPipeline(Pipeline):
         memory: Any = None,
         memory_threshold: float | None = None,
     ) -> Any:
-        """The document as paragraphs of sentences: a `_PreparedDocument`."""
+        """The document as paragraphs of sentences: a `PreparedDocument`."""
         language, target_language = self._languages(source_language, target_language)
         document = checked_document(input_)
         layout = document_layout(document, text_format, language, sentence_joiner(target_language))
@@ -298,21 +247,21 @@ class DocumentTranslationPipeline(Pipeline):
         known = memory_of(memory, language, target_language, memory_threshold)
         tags = {} if known is None else {number: slot.tags() for number, slot in enumerate(layout.slots)}
         source = SourceDocument(paragraphs, context, translation, terms, untranslated, known, tags)
-        return _PreparedDocument(source, layout)
+        return PreparedDocument(source, layout)
 
     def _forward(  # type: ignore[override]
         self, model_inputs: Any, progress: bool = False, **options: Any
     ) -> Any:
-        documents: list[_PreparedDocument] = model_inputs["documents"]
+        documents: list[PreparedDocument] = model_inputs["documents"]
         num_sentences = sum(len(paragraph) for document in documents for paragraph in document.source.paragraphs)
         bar = logging.tqdm(total=num_sentences, unit=" sentences", disable=not progress)
         translator = self._translator(documents, on_progress=bar.update if progress else None, **options)
         with bar:
             translations = translator.translate([document.source for document in documents])
         _warn(translations)
-        return {"documents": [_Translation(*pair) for pair in zip(documents, translations, strict=True)]}
+        return {"documents": [DocumentTranslation(*pair) for pair in zip(documents, translations, strict=True)]}
 
-    def _translator(self, documents: Sequence[_PreparedDocument], **options: Any) -> DocumentTranslator:
+    def _translator(self, documents: Sequence[PreparedDocument], **options: Any) -> DocumentTranslator:
         translator = DocumentTranslator(self.model, self.tokenizer, self.target_tokenizer, **options)
         if translator.window_sentences == 1 and any(document.source.context for document in documents):
             logger.warning("context has no effect: sentences are translated one by one (window_sentences is 1)")
@@ -346,10 +295,10 @@ class DocumentTranslationPipeline(Pipeline):
         **kwargs: Any,
     ) -> Iterator[PlacedSentence]:
         """The sentences of one document in order, each as soon as it is known: `source`, `translation`, `white_space`
-        before it, `paragraph`. Their white space and translations, joined, are what the call gives, but for the
-        rounding of batches of another size.
+        before it, `paragraph`. Joined, white space and translations are the output of the call, except for rounding
+        differences between batch sizes.
 
-        Nothing is decoded before a sentence is asked for, and nothing more once the iterator is closed. Between
+        Nothing is decoded before a sentence is requested, and nothing more once the iterator is closed. Between
         sentences the model may be used for something else.
 
         Args:
@@ -368,7 +317,7 @@ class DocumentTranslationPipeline(Pipeline):
 
 
 def _told(stream: Generator[str, None, TranslatedDocument]) -> Iterator[str]:
-    """The sentences of a stream; the problems are said at its end."""
+    """The sentences of a stream; problems are logged at its end."""
     _warn([(yield from stream)])
 
 
@@ -380,44 +329,10 @@ def _warn(translations: Iterable[TranslatedDocument]) -> None:
         logger.warning(problem)
 
 
-@dataclass(frozen=True)
-class _Translation:
-    """A document and what it was translated to."""
-
-    prepared: _PreparedDocument
-    translated: TranslatedDocument
-
-    def text(self) -> str:
-        """The translated text, with the white space of the source."""
-        return self.prepared.layout.text(text for paragraph in self.translated.paragraphs for text in paragraph)
-
-    def confidences(self) -> list[SentenceConfidence] | None:
-        """The confidence of each sentence; a piece of markup that acts as a word may be several words."""
-        found = self.translated.confidences
-        if found is None:
-            return None
-        texts = [text for paragraph in self.translated.paragraphs for text in paragraph]
-        told = []
-        for one, text, slot in zip(found, texts, self.prepared.layout.slots, strict=True):
-            words = align_words(list(zip(text.split(), one.words, strict=True)), slot.with_objects(text).split())
-            told.append(one._replace(words=tuple(words)))
-        return told
-
-    def sentences(self) -> list[dict[str, Any]]:
-        """Each sentence with its translation and the index of its paragraph."""
-        slots = iter(self.prepared.layout.slots)
-        pairs = zip(self.prepared.source.paragraphs, self.translated.paragraphs, strict=True)
-        return [
-            {"source": slot.with_objects(source), "translation": slot.with_objects(translation), "paragraph": index}
-            for index, paragraph in enumerate(pairs)
-            for source, translation, slot in zip(*paragraph, slots, strict=False)
-        ]
-
-
 def register_pipelines() -> None:
-    """Makes `pipeline("translation")` and `pipeline("document-translation")` give this class.
+    """Makes `pipeline("translation")` and `pipeline("document-translation")` return this class.
 
-    Transformers 5 took its own translation pipeline out and, since 5.19, refuses the name before it asks the registry.
+    Transformers 5 removed its own translation pipeline and, since 5.19, rejects the name before it reads the registry.
     """
     allow_translation_task()
     registry = pipelines.PIPELINE_REGISTRY
@@ -428,15 +343,3 @@ def register_pipelines() -> None:
                 task, pipeline_class=DocumentTranslationPipeline, pt_model=AutoModelForSeq2SeqLM, type="text"
             )
     forget_registration(DocumentTranslationPipeline)
-
-
-def _check_generate_options(options: dict[str, Any]) -> None:
-    """Raises TypeError for a name that is no option of `generate`, with the nearest one that is."""
-    known = {*vars(GenerationConfig()), *inspect.signature(GenerationMixin.generate).parameters, "generation_config"}
-    own = {*_FORWARD_OPTIONS, *_PREPROCESS_OPTIONS, *_POSTPROCESS_OPTIONS, "context", "batch_size"}
-    known = {name for name in known if not name.startswith("_")} - {"self", "inputs", "kwargs"}
-    for name in options:
-        if name not in known:
-            nearest = difflib.get_close_matches(name, known | own, n=1)
-            hint = f"; did you mean {nearest[0]!r}?" if nearest else ""
-            raise TypeError(f"{name!r} is no option of the translation pipeline nor of generate{hint}")

@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What the translation pipeline is given: documents and contexts in their forms, checked."""
+"""The inputs of the translation pipeline: documents and contexts in any of their forms, checked."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -79,7 +79,7 @@ def context_paragraphs(context: Any, language: str) -> Sequence[Sequence[str]]:
 
 
 def with_context(document: Any, context: Any, context_translation: Any) -> Any:
-    """The document with what was given beside it; the document's own context may not be given twice."""
+    """The document with the context that was given as an argument; ValueError if the document has one, too."""
     given = {"context": context, "context_translation": context_translation}
     given = {name: value for name, value in given.items() if value is not None}
     if not given:
@@ -108,7 +108,7 @@ def document_layout(document: Mapping[str, Any], text_format: str, language: str
     Args:
         document: with a "text" or with "paragraphs", which are taken as they are.
         text_format: one of `TEXT_FORMATS`, of the text.
-        language: of the text, for cutting it into sentences.
+        language: of the text, for splitting it into sentences.
         joiner: what the target language writes between sentences.
 
     Raises:

@@ -18,7 +18,7 @@ def tokenizer_of(model: PreTrainedModel) -> PreTrainedTokenizerBase:
     path = model.config.name_or_path
     hint = "pass tokenizer=, or save it there with tokenizer.save_pretrained"
     if not path:
-        raise OSError(f"this {type(model).__name__} comes from no checkpoint, so it has no tokenizer: {hint}")
+        raise OSError(f"this {type(model).__name__} was not loaded from a checkpoint, so it has no tokenizer: {hint}")
     if os.path.isdir(path) and not any("token" in name and not name.endswith(".py") for name in os.listdir(path)):
         raise OSError(f"no tokenizer in {path} (no tokenizer.json or other tokenizer file): {hint}")
     try:
@@ -59,7 +59,7 @@ def _has_target_tokenizer(path: str, revision: str | None) -> bool:
     try:
         huggingface_hub.hf_hub_download(path, name, revision=revision)
     except LocalEntryNotFoundError:
-        # Without network only the cache can know that there is none; what nobody knows is tried.
+        # Without network only the cache can tell that there is none; otherwise loading is tried.
         found = huggingface_hub.try_to_load_from_cache(path, name, revision=revision)
         return found is None or isinstance(found, str)
     except EntryNotFoundError:
@@ -68,7 +68,7 @@ def _has_target_tokenizer(path: str, revision: str | None) -> bool:
 
 
 def _commit_of(model: PreTrainedModel) -> str | None:
-    """The commit of the Hub that the model comes from, where this file comes from there too or Transformers knows it.
+    """The commit of the Hub that the model comes from, if this file comes from there, too, or if Transformers knows it.
 
     Versions after 5.4 no longer keep it in the configuration; the package then takes the main branch.
     """

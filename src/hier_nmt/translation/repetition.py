@@ -1,47 +1,49 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Repetition loops in translations: known by the n-grams that come back, and by those of the source."""
+"""Repetition loops in translations, recognised by repeated n-grams and compared with those of the source. A turn is one
+of several consecutive occurrences of an n-gram."""
 
 from collections.abc import Sequence
 from itertools import groupby
 from operator import eq
 
-# Tokens of an n-gram, for knowing a loop (seq-rep-4 of Welleck et al. 2020) and for forbidding it.
+# Tokens of an n-gram, for recognising a loop (seq-rep-4 of Welleck et al. 2020) and for forbidding it.
 REPEATED_NGRAM_SIZE = 4
-# A loop has this much more of repeated n-grams than its source: a little above what any of 282,599 human translations
-# has (French of Europarl, dev 2011a and extra 2007, and of Tatoeba, in tokens of the shipped checkpoint), of which the
-# largest is 0.225 and one other above 0.2. Three loops of that checkpoint on single words and symbols had 0.25 to 0.64.
+# The share of repeated n-grams in a loop is this much larger than in its source: a little above what any of 282,599
+# human translations has (French of Europarl, dev 2011a and extra 2007, and of Tatoeba, in tokens of the shipped
+# checkpoint), of which the largest is 0.225 and one other above 0.2. Three loops of that checkpoint on single words and
+# symbols had 0.25 to 0.64.
 MAX_EXCESS_REPETITION = 0.25
-# And at least so many: short sentences have few n-grams, of which one that comes back is no loop.
+# And at least this many are repeated: short sentences have few n-grams, and a single repeated one is not a loop.
 MIN_REPEATED_NGRAMS = 4
 # Tokens of the longest n-gram whose turns are counted.
 MAX_TURN_SIZE = 30
-# A translation that is longer than these, tokens for each of the source and tokens in all, is on its way to the length
-# limit. Of 100,477 human translations of the corpora below 1,296 are, and 215 of these then repeat an n-gram oftener
-# than their source.
+# A translation with more tokens than these, per source token and in total, is on its way to the length limit. Of
+# 100,477 human translations of the corpora below 1,296 are, and 215 of these then repeat an n-gram more often than
+# their source.
 LONG_RATIO, LONG_EXCESS = 1.5, 5
 
 
 def num_repeated_ngrams(ids: Sequence[int], size: int = REPEATED_NGRAM_SIZE) -> int:
-    """How many n-grams of the row stood in it before."""
+    """The number of n-grams of the row that occurred in it before."""
     num_ngrams = max(0, len(ids) - size + 1)
     return num_ngrams - len({tuple(ids[start : start + size]) for start in range(num_ngrams)})
 
 
 def repetition(ids: Sequence[int], size: int = REPEATED_NGRAM_SIZE) -> float:
-    """The share of n-grams of the row that stood in it before: 0 where there is none, below 1."""
+    """The share of n-grams of the row that occurred in it before: from 0 to below 1."""
     return num_repeated_ngrams(ids, size) / max(1, len(ids) - size + 1)
 
 
 def is_loop(target_ids: Sequence[int], source_ids: Sequence[int]) -> bool:
-    """Whether a translation repeats itself and its source does not as much."""
+    """Whether a translation repeats itself more than its source does."""
     if num_repeated_ngrams(target_ids) < MIN_REPEATED_NGRAMS:
         return False
     return repetition(target_ids) - repetition(source_ids) > MAX_EXCESS_REPETITION
 
 
 def most_turns(ids: Sequence[int]) -> int:
-    """How many times in a row an n-gram stands in the row at most: 1 where none comes twice in a row."""
+    """The largest number of turns of an n-gram in the row: 1 if none is repeated immediately."""
     most = 1
     for size in range(1, min(MAX_TURN_SIZE, len(ids) // 2) + 1):
         runs = groupby(map(eq, ids[size:], ids))
@@ -50,8 +52,8 @@ def most_turns(ids: Sequence[int]) -> int:
 
 
 def ends_in_turns(ids: Sequence[int], num_turns: int) -> bool:
-    """Whether the row ends in so many turns of an n-gram, or more of a short one: so that `MIN_REPEATED_NGRAMS` come
-    again."""
+    """Whether the row ends in this many turns of an n-gram, or in more of a short one, so that `MIN_REPEATED_NGRAMS`
+    are repeated."""
     fewest = REPEATED_NGRAM_SIZE + MIN_REPEATED_NGRAMS - 1
     for size in range(1, min(MAX_TURN_SIZE, len(ids) // num_turns) + 1):
         num_repeated = max(fewest, (num_turns - 1) * size)
@@ -61,9 +63,9 @@ def ends_in_turns(ids: Sequence[int], num_turns: int) -> bool:
 
 
 def begins_next_turn(target_ids: Sequence[int], source_ids: Sequence[int]) -> bool:
-    """Whether the last token of an unfinished translation goes on with a loop.
+    """Whether the last token of an unfinished translation continues a loop.
 
-    It is the last of an n-gram that stood there before, and of the three:
+    It ends an n-gram that occurred before, and one of these is true:
 
     * The translation ends in three turns of an n-gram, or in two more than its source has of one. Of 840,000 human
       translations (French of Europarl, Tatoeba, laws, manuals, novels, games and news, in tokens of the shipped
@@ -73,7 +75,7 @@ def begins_next_turn(target_ids: Sequence[int], source_ids: Sequence[int]) -> bo
     """
     num_target, num_source = len(target_ids), len(source_ids)
     comes_in_turns = ends_in_turns(target_ids, 3)
-    # First what is counted fast: this is asked in every step.
+    # The fast checks come first, because this runs in every step.
     if not comes_in_turns and num_target <= num_source:
         return False
     num_repeated = num_repeated_ngrams(target_ids)

@@ -18,8 +18,9 @@ from ..text.untranslatable import (
     num_letters,
     split_sentence,
 )
-from .translation_report import COPIED, DecodingStatistics, SentenceEvent
-from .translation_state import SourceDocument, TranslationState, all_places, term_uses
+from .translation_documents import SourceDocument, all_places
+from .translation_report import COPIED, DecodingStatistics, SentenceEvent, term_uses
+from .translation_state import TranslationState
 from .translation_vocabulary import TranslationVocabulary
 
 
@@ -33,7 +34,8 @@ class _Encoded(NamedTuple):
 
 
 class _Sentence(NamedTuple):
-    """A sentence with something to translate; its place is (paragraph, sentence), its number counts through them."""
+    """A sentence with something to translate; its place is (paragraph, sentence), its number is its index in the
+    document."""
 
     parts: SentenceParts
     ids: list[int]
@@ -49,7 +51,7 @@ def encode_documents(
 ) -> list[TranslationState]:
     """The documents, encoded, with at most `num_context` sentences of the context before each (None: all of it).
 
-    With `has_inline_terms` the translations of the terms of their glossaries stand in them.
+    With `has_inline_terms` the translations of terms of their glossaries are written into them.
     """
     sides = [(document, side) for document in documents for side in (document.context, document.paragraphs)]
     rows = [(document.do_not_translate, text) for document, side in sides for row in side for text in row]
@@ -91,7 +93,7 @@ def _encode_document(
         result=[list(paragraph) for paragraph in document.paragraphs],
         statistics=DecodingStatistics(
             num_copied=len(copied),
-            num_messages=sum(incident.reason == HAS_MESSAGE for incident in copied),
+            num_messages=sum(one.reason == HAS_MESSAGE for one in copied),
             num_protected=sum(len(one.parts.protected) for one in sentences if one.number not in from_memory),
             num_untranslated_terms=sum(len(one.parts.terms) for one in sentences if one.number not in from_memory),
         ),
@@ -108,7 +110,7 @@ def _encode_document(
 
 
 def _memory_matches(document: SourceDocument) -> Iterator[MemoryMatch]:
-    """What the translation memory has for sentences with letters."""
+    """The matches of the translation memory for sentences with letters."""
     if document.memory is not None:
         texts = (text for paragraph in document.paragraphs for text in paragraph)
         for number, text in enumerate(texts):
@@ -128,7 +130,7 @@ def _other_terms(document: SourceDocument, copied: Sequence[SentenceEvent]) -> I
 def _sentences(
     paragraphs: Sequence[Sequence[str]], encoded: Iterator[_Encoded]
 ) -> tuple[list[_Sentence], list[SentenceEvent]]:
-    """The sentences with something to translate, and the others but for empty ones."""
+    """The sentences with something to translate, and events for the others, except empty ones."""
     sentences, copied = [], []
     for number, place in enumerate(all_places(paragraphs)):
         text, parts, ids, reason = next(encoded)
@@ -142,8 +144,8 @@ def _sentences(
 def _nothing_to_translate(
     text: str, core: str, ids: Sequence[int], unknown: UnknownCharacters, vocabulary: TranslationVocabulary
 ) -> str | None:
-    """Why there is nothing to translate: no letters, or most of them of a script that the model cannot read; or why it
-    cannot be: a message whose cases are those of its language."""
+    """Why a sentence is not translated, or None: it has no letters, most of them are of a script that the model cannot
+    read, or it is a message whose cases depend on the language."""
     if has_message(text):
         return HAS_MESSAGE
     num_unknown = sum(character in unknown.letters for character in text) if unknown.letters else 0

@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Decoding that writes a given term at a given place, and tells what the model thinks of given tokens.
+"""Decoding that writes a given term at a given position, and decoding that reads the probabilities of given tokens.
 
 Both are logits processors, so `generate` runs them with any model, engine and number of beams. They derive everything
 from the tokens of a row.
@@ -16,7 +16,7 @@ from transformers import LogitsProcessor
 
 from .generation_constraints import LOST_SCORE
 
-# Behind these a word begins without white space.
+# After these a word begins without white space.
 _JOINS = "'’([{/-«“‘"
 _WORD_MARKS, _CONTINUATION_MARK = ("▁", "Ġ"), "##"
 
@@ -27,8 +27,8 @@ class Forcing(NamedTuple):
     Attributes:
         prefix_ids: its first tokens.
         forms: the token ids of each form of the term, one of which is written.
-        joined_forms: the same for a place behind an apostrophe or bracket.
-        max_gap: the most words between prefix and term.
+        joined_forms: the same for a position after an apostrophe or bracket.
+        max_gap: the maximum number of words between prefix and term.
     """
 
     prefix_ids: tuple[int, ...]
@@ -38,11 +38,11 @@ class Forcing(NamedTuple):
 
 
 class Replay(NamedTuple):
-    """A translation that is decoded once more as it is, and tokens whose probability at each place is wanted.
+    """A translation that is decoded once more unchanged, and tokens whose probability is read at each position.
 
     Attributes:
         target_ids: its tokens, the end token last.
-        wanted_ids: sets of tokens; of each the most probable counts.
+        wanted_ids: sets of tokens; the most probable token of each set counts.
     """
 
     target_ids: tuple[int, ...]
@@ -50,7 +50,7 @@ class Replay(NamedTuple):
 
 
 class Replayed(NamedTuple):
-    """Log-probabilities of the tokens of a replay, and of the wanted ones at the place of each."""
+    """Log-probabilities of the tokens of a replay, and of the wanted ones at each of their positions."""
 
     target: list[float]
     wanted: list[list[float]]
@@ -61,8 +61,8 @@ class TargetWords(NamedTuple):
 
     Attributes:
         starts_word: boolean [V], whether a word begins with a token.
-        continues_word: boolean [V], whether a token, directly behind a word, makes another word of it.
-        joins: boolean [V], whether a word behind a token begins without white space.
+        continues_word: boolean [V], whether a token directly after a word continues this word.
+        joins: boolean [V], whether a word after a token begins without white space.
         determiners: the token ids of words that may stand before a term.
         prepositions: those of words that may stand before a term or its determiner.
     """
@@ -80,7 +80,7 @@ class TargetWords(NamedTuple):
         determiners: tuple[tuple[int, ...], ...] = (),
         prepositions: tuple[tuple[int, ...], ...] = (),
     ) -> "TargetWords":
-        """From all tokens of a vocabulary; of one without marks of words each token is a word."""
+        """From all tokens of a vocabulary; if it has no marks of words, each token is a word."""
         has_mark = any(token.startswith(_WORD_MARKS) for token in tokens)
         starts, continues, joins = [], [], []
         for token in tokens:
@@ -91,12 +91,12 @@ class TargetWords(NamedTuple):
         return cls(starts, continues, joins, determiners, prepositions)
 
     def places(self, ids: Sequence[int]) -> list[int]:
-        """The places in a sentence where a word may be written, that at its end counted."""
+        """The positions in a sentence where a word may be written, including its end."""
         inside = [place for place in range(len(ids)) if self._is_place(ids, place)]
         return [*inside, len(ids)]
 
     def before_short_words(self, ids: Sequence[int], place: int) -> tuple[int, int]:
-        """The place before the determiner or preposition, or both, that end at a place, and their number."""
+        """The position before the determiner or preposition, or both, that end at a position, and their number."""
         determined = self._before(ids, place, self.determiners)
         start = place if determined is None else determined
         preposed = self._before(ids, start, self.prepositions)
@@ -107,7 +107,7 @@ class TargetWords(NamedTuple):
         return min((start for start in starts if self._is_place(ids, start)), default=None)
 
     def short_words(self, num_written: int, last: tuple[int, ...], max_gap: int) -> tuple[tuple[int, ...], ...]:
-        """The words that may stand before a term, behind so many others of which one is the last."""
+        """The words that may precede a term, after this many others, of which `last` is the last."""
         if num_written >= max_gap or (num_written and last not in self.prepositions):
             return ()
         return self.determiners if num_written else (*self.determiners, *self.prepositions)
@@ -117,7 +117,8 @@ class TargetWords(NamedTuple):
 
 
 class ForcedTerms(LogitsProcessor):
-    """Allows only what a `Forcing` allows until its term is written, and then anything but another end of that word.
+    """Allows only what a `Forcing` allows until its term is written, and then anything that does not continue its last
+    word.
 
     Args:
         forcings: one for each document of the batch; its beams are neighbouring rows.
@@ -130,7 +131,7 @@ class ForcedTerms(LogitsProcessor):
         self._continues = torch.tensor(words.continues_word)
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:  # type: ignore[override]
-        """The scores [B, V] of the token behind `input_ids` [B, T], minus infinity where it is not allowed."""
+        """The scores [B, V] of the token after `input_ids` [B, T], minus infinity where it is not allowed."""
         num_beams = len(scores) // len(self.forcings)
         is_lost = torch.zeros(scores.shape, dtype=torch.bool)
         for row, new_ids in enumerate(input_ids[:, self.num_given :].tolist()):
@@ -146,7 +147,7 @@ class ForcedTerms(LogitsProcessor):
         return torch.where(is_lost, -torch.inf, scores.clamp(min=LOST_SCORE)) if is_lost.any() else scores
 
     def allowed_ids(self, forcing: Forcing, new_ids: Sequence[int]) -> tuple[list[int], bool] | None:
-        """The tokens allowed behind the new tokens of a row, and whether those that do not continue a word are allowed,
+        """The tokens allowed after the new tokens of a row, and whether those that do not continue a word are allowed,
         too; None: all are."""
         num_forced = len(forcing.prefix_ids)
         if len(new_ids) < num_forced:
@@ -167,17 +168,17 @@ class ForcedTerms(LogitsProcessor):
                     starts.append((start + len(word), num_words + 1, word))
                 elif word[: len(rest)] == rest:
                     allowed.add(word[len(rest)])
-        # Beam search drags on rows that have left what is allowed, when it has no others.
+        # Beam search continues rows that have left what is allowed if it has no others.
         return (sorted(allowed), may_break) if allowed or may_break else None
 
     def _is_complete(self, form: tuple[int, ...], written: tuple[int, ...]) -> bool:
-        """Whether a form has been written, and something behind it that does not make it another word."""
+        """Whether a form has been written, followed by a token that does not continue its last word."""
         is_behind = len(written) > len(form) and written[: len(form)] == form
         return is_behind and not self.words.continues_word[written[len(form)]]
 
 
 class ReplayedScores(LogitsProcessor):
-    """Has each row write the tokens of its replay, and keeps their log-probabilities.
+    """Makes each row write the tokens of its replay, and records their log-probabilities.
 
     Args:
         replays: one for each row of the batch.
@@ -189,14 +190,14 @@ class ReplayedScores(LogitsProcessor):
         self._replayed = [Replayed([], [[] for _ in replay.wanted_ids]) for replay in replays]
 
     def complete(self) -> list[Replayed]:
-        """What was kept, with 0 in the places of tokens that a run did not come to."""
+        """What was recorded, with 0 for tokens that a run did not reach."""
         for replay, replayed in zip(self.replays, self._replayed, strict=True):
             for logprobs in (replayed.target, *replayed.wanted):
                 logprobs += [0.0] * (len(replay.target_ids) - len(logprobs))
         return self._replayed
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:  # type: ignore[override]
-        """The scores [B, V] of the token behind `input_ids` [B, T]: minus infinity but for that of the replay."""
+        """The scores [B, V] of the token after `input_ids` [B, T]: minus infinity except for that of the replay."""
         step = input_ids.shape[1] - self.num_given
         logprobs = scores.float().log_softmax(-1)
         scores = scores.clamp(min=LOST_SCORE)

@@ -2,15 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Decodes sentences again whose translation lacks a term, with the term written where it belongs.
 
-Where it belongs is learned from the model. The translation is replayed for the source, and for the source without the
-term: the words that become less probable are those that translate the term (the prediction difference of Li et al.
-2019, section 4.2). At such places, and where the first token of the term is most probable, the sentence is decoded
-again: what stands before is forced, but for articles and prepositions, which beam search chooses to suit the term; the
-term is forced, in one of its forms; the rest is free. Of the translations with the most terms the most probable is
-taken.
+The model shows where it belongs. The translation is replayed for the source, and for the source without the term: the
+words that become less probable are those that translate the term (the prediction difference of Li et al. 2019, section
+4.2). At such positions, and where the first token of the term is most probable, the sentence is decoded again: what
+precedes is forced, except for articles and prepositions, which beam search chooses to agree with the term; the term is
+forced, in one of its forms; the rest is free. Of the translations with the most terms the most probable is taken.
 
-Terms are written from left to right, each behind the one before. So a sentence that has its terms stays as it is, and
-one without terms is not touched.
+Terms are written from left to right, each after the previous one. A sentence that has its terms, or has none, is not
+changed.
 """
 
 from collections import Counter
@@ -25,14 +24,14 @@ from .term_constraints import Forcing, Replay, Replayed
 from .translation_state import Place, TranslationState
 from .translation_vocabulary import TranslationVocabulary
 
-# Places that are tried for each term: those of words that translate it, and those where it is most probable.
+# Positions that are tried for each term: those of words that translate it, and those where it is most probable.
 NUM_TRANSLATED, NUM_PROBABLE = 1, 1
-# How often a sentence is decoded again, and the most words before a term that are written again.
+# The maximum number of times that a sentence is decoded again, and of words before a term that are written again.
 MAX_ROUNDS, MAX_GAP = 8, 2
 
 
 class _WritableTerm(NamedTuple):
-    """A term of a sentence, and the token ids of its forms: behind white space, directly behind an apostrophe, and with
+    """A term of a sentence, and the token ids of its forms: after white space, directly after an apostrophe, and with
     a capital letter at the start of a sentence."""
 
     match: TermMatch
@@ -41,7 +40,8 @@ class _WritableTerm(NamedTuple):
     first_forms: tuple[tuple[int, ...], ...]
 
     def forcing(self, prefix_ids: Sequence[int], is_first: bool, max_gap: int) -> Forcing:
-        """What has the term written behind a prefix, which is nothing of the sentence if the term `is_first`."""
+        """The constraint that writes the term after a prefix, which has no words of the sentence if the term
+        `is_first`."""
         forms = tuple(dict.fromkeys((*self.first_forms, *self.forms))) if is_first else self.forms
         return Forcing(tuple(prefix_ids), forms, self.joined_forms, max_gap)
 
@@ -51,7 +51,7 @@ class _WritableTerm(NamedTuple):
 
 
 class _Trial(NamedTuple):
-    """A term at a place of a sentence."""
+    """A term at a position of a sentence."""
 
     term: _WritableTerm
     forcing: Forcing
@@ -104,7 +104,7 @@ class _Sentence:
         return [match for match in self.lacks(self.ids) if match.term not in self.given_up]
 
     def take(self, trial: _Trial, ids: list[int]) -> None:
-        """Goes on with this translation."""
+        """Continues with this translation."""
         self.ids, self.start = ids, trial.stop(ids)
         if len(self.lacks(ids)) < len(self.lacks(self.best_ids)):
             self.best_ids = ids
@@ -148,7 +148,7 @@ class TermDecoder:
         return _Sentence((document, index), request, ends, ids, self.vocabulary.num_leading_specials(ids))
 
     def _write_next_terms(self, sentences: Sequence[_Sentence]) -> None:
-        """Writes one term into each sentence, at the best of its places."""
+        """Writes one term into each sentence, at the best of its positions."""
         trials = self._trials(sentences)
         tried = [(one, trial) for one, some in zip(sentences, trials, strict=True) for trial in some]
         outputs = self._run([(one, trial.forcing) for one, trial in tried])
@@ -168,7 +168,7 @@ class TermDecoder:
                 sentence.given_up.update(terms)
 
     def _written(self, sentence: _Sentence, trial: _Trial, output: Output) -> list[int] | None:
-        """The tokens of an output that has the term, and nothing wrong."""
+        """The tokens of an output, or None if it lacks the term or is not acceptable."""
         document, index = sentence.place
         ids = self.vocabulary.without_start(self.vocabulary.text_ids(output.ids))
         if not output.is_complete or not document.is_acceptable(index, ids):
@@ -176,7 +176,7 @@ class TermDecoder:
         return None if trial.term.match.term in {match.term for match in sentence.lacks(ids)} else ids
 
     def _trials(self, sentences: Sequence[_Sentence]) -> list[list[_Trial]]:
-        """For each sentence what is tried: places for the term that comes first in its translation."""
+        """For each sentence what is tried: positions for the term that comes first in its translation."""
         terms = [(index, term) for index, one in enumerate(sentences) for term in self._writable_terms(one)]
         replays = [self._replay(sentence, sentence.ids) for sentence in sentences]
         without = self._replayed(
@@ -196,8 +196,7 @@ class TermDecoder:
 
     def _writable_terms(self, sentence: _Sentence) -> list[_WritableTerm]:
         """The terms that a sentence lacks and the tokenizer can write."""
-        document, _ = sentence.place
-        forms = [(match, document.term_forms(match)) for match in sentence.missing()]
+        forms = [(match, _target_forms(sentence.place[0], match)) for match in sentence.missing()]
         encode, encode_joined = self.vocabulary.encode_forms, self.vocabulary.encode_joined_forms
         terms = [
             _WritableTerm(match, encode(one), encode_joined(one), encode([form[:1].upper() + form[1:] for form in one]))
@@ -212,19 +211,19 @@ class TermDecoder:
         num_closing = document.source_lengths[index] - own
         before = source_ids[: len(source_ids) - own - num_closing]
         after = source_ids[len(source_ids) - num_closing :]
-        changed = [*before, *document.ids_without_term(index, match), *after]
+        changed = [*before, *_ids_without_term(document, index, match), *after]
         return replace(sentence, request=sentence.request._replace(source_ids=changed))
 
     def _places(
         self, sentence: _Sentence, term: _WritableTerm, drops: Sequence[float], margins: Sequence[float]
     ) -> tuple[int, list[_Trial]]:
-        """The best place for a term in a translation, and the places to try.
+        """The best position for a term in a translation, and the positions to try.
 
         Args:
             sentence: the sentence.
             term: the term.
             drops: how much less probable each token of the translation is without the term in the source.
-            margins: how much more probable at each place the term's first token is than what stands there.
+            margins: how much more probable at each position the term's first token is than the token there.
         """
         begin = self.vocabulary.sentence_start(bool(sentence.request.prefix_ids))
         words = self.vocabulary.target_words
@@ -255,7 +254,7 @@ class TermDecoder:
         return [outputs[index] for index in range(len(tried))]
 
     def _scores(self, translations: Sequence[tuple[_Sentence, list[int]]]) -> list[float]:
-        """The log-probability of each translation; of one that no other of its sentence is compared with, 0."""
+        """The log-probability of each translation, or 0 for the only one of its sentence."""
         counts = Counter(id(sentence) for sentence, _ in translations)
         if set(counts.values()) <= {1}:
             return [0.0] * len(translations)
@@ -273,8 +272,25 @@ class TermDecoder:
 
     def _replay(self, sentence: _Sentence, ids: Sequence[int]) -> Replay:
         begin = self.vocabulary.sentence_start(bool(sentence.request.prefix_ids))
-        # A translation that was cut has no end within the limit.
+        # A translation that was cut has no end token within the limit.
         return Replay((*begin, *ids, sentence.ends.end_ids[0])[: sentence.request.max_new_tokens])
+
+
+def _target_forms(document: TranslationState, match: TermMatch) -> list[str]:
+    """How the translation of a term may be written."""
+    assert document.glossary is not None
+    return document.glossary.target_forms(match)
+
+
+def _ids_without_term(document: TranslationState, index: int, match: TermMatch) -> list[int]:
+    """The token ids of a sentence without all occurrences of a term."""
+    text, position = "", 0
+    for one in document.terms[index]:
+        if one.term == match.term:
+            text += document.texts[index][position : one.start]
+            position = one.stop
+    (ids,) = document.vocabulary.encode([text + document.texts[index][position:]])
+    return ids
 
 
 def _differences(ones: Sequence[float], others: Sequence[float]) -> list[float]:

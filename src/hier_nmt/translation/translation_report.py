@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What happened while sentences were decoded: counts, and which sentences it happened to."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any, NamedTuple
 
-from ..text.glossary import INFLECTED, UNUSED, TermUse
+from ..text.glossary import INFLECTED, UNUSED, Glossary, TermMatch, TermUse
 from ..text.translation_memory import MemoryMatch
 
 
@@ -15,8 +15,8 @@ class DecodingStatistics:
     """Counts of what happened while sentences were decoded; `add` sums them up.
 
     Attributes:
-        num_sentences: sentences that were given, empty ones too.
-        num_windows: windows decoded, the repeated ones too.
+        num_sentences: all sentences, including empty ones.
+        num_windows: windows decoded, including repeated ones.
         num_fallbacks: sentences decoded again alone, for any of the next five reasons.
         num_wrong_separators: translated windows with another number of sentences than the source.
         num_endless: translated windows that reached the length limit before the end token.
@@ -24,23 +24,22 @@ class DecodingStatistics:
         num_loops: sentences whose translation was a repetition loop at first.
         num_altered: sentences whose translation did not have each placeholder, tag and address as often as the source,
             or in another order, at first.
-        num_empty: sentences for which the model gave nothing in the end; they are copied.
+        num_empty: sentences whose translation stayed empty; they are copied.
         num_stayed_altered: sentences whose translation also lacked one when decoded again; they are copied.
         num_messages: sentences with a plural or select message; they are copied.
-        num_copied: sentences that come back as they were: these, and those with nothing to translate.
+        num_copied: sentences that are returned unchanged: these, and those with nothing to translate.
         num_protected: placeholders, tags and addresses in sentences that are translated; each is in the translation.
-        num_cut: translations that are incomplete, because they reached the length limit also alone.
+        num_cut: translations that are incomplete, because they reached the length limit even alone.
         num_cut_in_loops: those of them whose decoding was caught in a repetition loop.
         num_split: sentences longer than the model's limit, translated in pieces.
         num_shortened_windows: windows that lost context because they were longer than the model's limit.
-        num_untranslated_terms: terms that stay as they are in sentences that are translated; each is in the
-            translation.
+        num_untranslated_terms: terms that are not translated, in sentences that are; each is in the translation.
         num_terms: terms of the glossary in the sentences, each counted once in a sentence.
         num_terms_inflected: those of them that the translation has in another form.
         num_terms_unused: those of them that the translation does not have.
         num_term_retries: sentences that were decoded again because their translation lacked a term.
         num_from_memory: sentences whose translation is an exact match of the translation memory.
-        num_fuzzy_matches: others that are similar to one of the memory, which is told and not used.
+        num_fuzzy_matches: others that are similar to one of the memory, which is reported and not used.
     """
 
     num_sentences: int = 0
@@ -99,7 +98,7 @@ class DecodingStatistics:
             setattr(self, count.name, getattr(self, count.name) + getattr(other, count.name))
 
     def protection(self) -> list[str]:
-        """What was kept of what is not language, and of terms, in a line each if there was any."""
+        """How many protected spans and untranslated terms were kept, in a line each if there were any."""
         again = f"; {self.num_altered} sentences decoded again for them" if self.num_altered else ""
         kept = {
             "placeholders, tags and addresses": self.num_protected,
@@ -133,7 +132,7 @@ class SentenceEvent(NamedTuple):
 
 class SentenceConfidence(NamedTuple):
     """How confident the model is of a sentence's translation, from 0 to 1, and of each of its words (between white
-    space); None for what the model did not write."""
+    space); None for what the model did not generate."""
 
     sentence: int
     confidence: float | None
@@ -143,6 +142,29 @@ class SentenceConfidence(NamedTuple):
 # Kinds of events, in the order in which they are reported.
 COPIED, CUT, SPLIT, DECODED_AGAIN = "copied", "cut", "split", "decoded_again"
 INCIDENT_KINDS = (COPIED, CUT, SPLIT, DECODED_AGAIN)
+# Why a sentence is decoded again, alone.
+WRONG_SEPARATORS, ENDLESS, EMPTY, LOOP, ALTERED = (
+    "a window with another number of sentences",
+    "a window without end",
+    "empty",
+    "a repetition loop",
+    "a placeholder, tag or address lost or changed",
+)
+MISSING_TERM = "a term of the glossary not used"
+STAYED_EMPTY = "the model gave nothing, twice"
+STAYED_ALTERED = f"{ALTERED}, twice"
+# Why a translation is cut.
+TOO_LONG = "longer than the length limit"
+LOOP_TOO_LONG = f"{TOO_LONG}, in a repetition loop"
+
+
+def term_uses(
+    glossary: Glossary | None, matches: Sequence[TermMatch], sentence: int, translation: str
+) -> Iterator[TermUse]:
+    """What became of each different term of a sentence."""
+    for term in dict.fromkeys(match.term for match in matches):
+        assert glossary is not None
+        yield TermUse(sentence, term.source, term.targets[0], glossary.use(term, translation))
 
 
 def details(
@@ -152,7 +174,7 @@ def details(
     confidences: Iterable[SentenceConfidence] | None = None,
     memory: Iterable[MemoryMatch] = (),
 ) -> dict[str, Any]:
-    """A document's counts, for each kind of incident the sentences with the reasons, and what became of terms.
+    """A document's counts, for each kind of event the sentences with the reasons, and what became of terms.
 
     `{"counts": {...}, "copied": [{"sentence": 3, "reason": "no letters"}], "cut": [...], "split": [...],
     "decoded_again": [...], "terms": [{"sentence": 0, "source": "board", "target": "conseil", "use": "given"}]}`;

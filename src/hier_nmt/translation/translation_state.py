@@ -1,98 +1,37 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Documents before, during and after their translation."""
+"""A document while it is translated: what is known of each of its sentences."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
 
 from ..text.glossary import UNUSED, Glossary, TermMatch, TermUse
 from ..text.inline_terms import with_terms
 from ..text.protected_spans import remove_objects
-from ..text.translation_memory import MemoryMatch, Tags, TranslationMemory
+from ..text.translation_memory import MemoryMatch
 from ..text.untranslatable import SentenceParts
-from ..text.windows import Window, document_blocks, split_window
+from ..text.windows import Window, document_blocks
 from .batched_generation import Output
-from .generation_constraints import ExpectedWindow
 from .repetition import is_loop, num_repeated_ngrams, repetition
+from .translation_documents import TranslatedDocument, all_places
 from .translation_report import (
+    ALTERED,
     COPIED,
     CUT,
     DECODED_AGAIN,
+    EMPTY,
+    LOOP,
+    LOOP_TOO_LONG,
+    MISSING_TERM,
     SPLIT,
+    STAYED_ALTERED,
+    STAYED_EMPTY,
+    TOO_LONG,
     DecodingStatistics,
-    SentenceConfidence,
     SentenceEvent,
+    term_uses,
 )
 from .translation_vocabulary import TranslationVocabulary
-
-
-@dataclass(frozen=True)
-class SourceDocument:
-    """A document to translate.
-
-    Attributes:
-        paragraphs: the sentences of each paragraph.
-        context: paragraphs before these, read but not translated.
-        context_translation: the translation of each context sentence, if there is one; only `prefix` reads it.
-        glossary: terms with prescribed translations.
-        do_not_translate: terms that stay as they are.
-        memory: sentences with translations, which are taken for equal ones.
-        tags: the inline tags of sentences, by number of the sentence in the document; a match has the same.
-    """
-
-    paragraphs: Sequence[Sequence[str]]
-    context: Sequence[Sequence[str]] = ()
-    context_translation: Sequence[str] | None = None
-    glossary: Glossary | None = None
-    do_not_translate: tuple[str, ...] = ()
-    memory: TranslationMemory | None = None
-    tags: Mapping[int, Tags] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        num_context = sum(len(paragraph) for paragraph in self.context)
-        if self.context_translation is not None and len(self.context_translation) != num_context:
-            raise ValueError(
-                f"{num_context} context sentences but {len(self.context_translation)} in context_translation; "
-                f"give both as sentences, one translation for each"
-            )
-
-
-@dataclass
-class TranslatedDocument:
-    """A document with its translations.
-
-    Attributes:
-        paragraphs: the translations, in the paragraphs of the source.
-        statistics: the counts of how they were made.
-        events: what happened to sentences.
-        terms: what became of the terms of a glossary.
-        confidences: the confidence of each sentence, if it was asked for.
-        memory: what a translation memory has for sentences.
-    """
-
-    paragraphs: list[list[str]]
-    statistics: DecodingStatistics
-    events: list[SentenceEvent] = field(default_factory=list)
-    terms: list[TermUse] = field(default_factory=list)
-    confidences: list[SentenceConfidence] | None = None
-    memory: list[MemoryMatch] = field(default_factory=list)
-
-
-# Why a sentence is decoded again, alone.
-WRONG_SEPARATORS, ENDLESS, EMPTY, LOOP, ALTERED = (
-    "a window with another number of sentences",
-    "a window without end",
-    "empty",
-    "a repetition loop",
-    "a placeholder, tag or address lost or changed",
-)
-MISSING_TERM = "a term of the glossary not used"
-STAYED_EMPTY = "the model gave nothing, twice"
-STAYED_ALTERED = f"{ALTERED}, twice"
-# Why a translation is cut.
-TOO_LONG = "longer than the length limit"
-LOOP_TOO_LONG = f"{TOO_LONG}, in a repetition loop"
 
 
 @dataclass
@@ -100,24 +39,24 @@ class TranslationState:
     """A document while it is decoded: its sentences with something to translate in one row, context first.
 
     Attributes:
-        texts: the sentences, without what of them is not for the model.
+        texts: the sentences, without the parts that the model does not read.
         ids: their token ids.
         ends_paragraph: for each, whether it is the last of its paragraph.
         first: index of the first sentence that is not context.
-        translations: what is known so far; None where there is nothing yet.
+        translations: those so far; None where there is none yet.
         target_ids: token ids of the translations.
         places: (paragraph, sentence) of each sentence in the document that was given, without the context.
-        numbers: for each of these how many sentences of the document are before it.
-        parts: for each of these what is put around its translation.
-        result: the paragraphs, filled already where there is nothing to translate.
+        numbers: for each of these its index among the sentences of the document.
+        parts: for each of these what surrounds its translation.
+        result: the paragraphs, complete where there is nothing to translate.
         long: sentences that are too long for the model and translated in pieces; no window holds them with others.
         events: what happened to the sentences of the row: (index, kind) -> reason.
         copied: the sentences that are not in the row, as there is nothing to translate.
         glossary: terms with prescribed translations.
         has_inline_terms: whether the model reads these in the source.
         other_terms: the terms of sentences that are not in the row.
-        memory: what the translation memory has for sentences of the document.
-        known: the translations of sentences of the row that were given, as their reader wants them.
+        memory: the matches of the translation memory for sentences of the document.
+        known: the translations of sentences of the row that the memory gave, in their final form.
         pieces: the documents whose sentences are the pieces of a long sentence.
         log_probabilities: those of the tokens of translations, with the token that closes them, if they were scored.
     """
@@ -150,9 +89,7 @@ class TranslationState:
         self._was_altered: set[int] = set()
         self._was_loop: set[int] = set()
         self._row_of = {number: index for index, number in enumerate(self.numbers, start=self.first)}
-        self._all_places = [
-            (row, column) for row, paragraph in enumerate(self.result) for column in range(len(paragraph))
-        ]
+        self._all_places = all_places(self.result)
         self._num_closing = 1 if self.vocabulary.has_separators else 0
         self.terms = [[] if self.glossary is None else self.glossary.find(text) for text in self.texts]
         if self.has_inline_terms:
@@ -168,12 +105,13 @@ class TranslationState:
         glossary: Glossary | None = None,
         has_inline_terms: bool = False,
     ) -> "TranslationState":
-        """Sentences that have nothing to do with each other."""
+        """The state of unrelated sentences."""
         ends_paragraph = [False] * len(texts)
         return cls(texts, ids, ends_paragraph, 0, vocabulary, glossary=glossary, has_inline_terms=has_inline_terms)
 
     def _write_terms(self, indices: Sequence[int]) -> None:
-        """Encodes sentences with the translations of their terms in them, each after the first place of its term."""
+        """Encodes sentences with the translations of their terms in them, each after the first occurrence of its
+        term."""
         marked = []
         for index in indices:
             first = {match.term: match for match in reversed(self.terms[index])}
@@ -182,19 +120,9 @@ class TranslationState:
         for index, ids in zip(indices, self.vocabulary.encode_with_terms(marked), strict=True):
             self.ids[index] = ids
 
-    def ids_without_term(self, index: int, match: TermMatch) -> list[int]:
-        """The token ids of a sentence from which a term is taken out, wherever it stands."""
-        text, position = "", 0
-        for one in self.terms[index]:
-            if one.term == match.term:
-                text += self.texts[index][position : one.start]
-                position = one.stop
-        (ids,) = self.vocabulary.encode([text + self.texts[index][position:]])
-        return ids
-
     def missing_terms(self, index: int, ids: list[int] | None = None) -> list[TermMatch]:
-        """The terms of a sentence that its translation lacks, or a translation of these token ids; of sentences without
-        a translation, none."""
+        """The terms of a sentence that its translation lacks, or a translation of these token ids; empty for a sentence
+        without a translation."""
         if not self.terms[index]:
             return []
         assert self.glossary is not None
@@ -204,33 +132,28 @@ class TranslationState:
         distinct = {match.term: match for match in reversed(self.terms[index])}
         return [match for term, match in distinct.items() if self.glossary.use(term, translation) == UNUSED]
 
-    def term_forms(self, match: TermMatch) -> list[str]:
-        """How the translation of a term may be written."""
-        assert self.glossary is not None
-        return self.glossary.target_forms(match)
-
     def is_acceptable(self, index: int, ids: list[int]) -> bool:
-        """Whether a translation of these token ids is none that would be decoded again."""
+        """Whether a translation with these token ids would not be decoded again."""
         translation, parts = self.vocabulary.decode(ids), self._parts(index)
         if not translation or is_loop(ids, self.ids[index]):
             return False
         return parts is None or parts.keeps_protected(translation)
 
     def use_terms(self, index: int, ids: list[int]) -> None:
-        """Takes a translation that was decoded for its terms."""
+        """Sets a translation that was decoded for its terms."""
         self.translations[index], self.target_ids[index] = self.vocabulary.decode(ids), ids
         self.events.pop((index, CUT), None)
         before = self.events.get((index, DECODED_AGAIN), MISSING_TERM)
         self.events[index, DECODED_AGAIN] = before if MISSING_TERM in before else f"{before}; {MISSING_TERM}"
 
     def add_known(self, translations: Sequence[str]) -> None:
-        """Takes the given translations for the first sentences; empty ones are ignored."""
+        """Sets the given translations of the first sentences; empty ones are ignored."""
         for index, ids in enumerate(self.vocabulary.encode(translations, target=True)):
             if translations[index].strip():
                 self.translations[index], self.target_ids[index] = translations[index], ids
 
     def use_memory(self) -> None:
-        """Takes the exact matches of the memory for translations, also of sentences with nothing to translate."""
+        """Sets the exact matches of the memory as translations, also of sentences with nothing to translate."""
         exact = {one.sentence: one.target for one in self.memory if one.score == 100}
         self.statistics.num_from_memory += len(exact)
         self.statistics.num_fuzzy_matches += len(self.memory) - len(exact)
@@ -251,13 +174,13 @@ class TranslationState:
         return self.vocabulary.join(self.ids[inside], self.ends_paragraph[inside], side=0)
 
     def prefix_ids(self, window: Window) -> list[int]:
-        """Target ids of the context in the window, closed as in the source: `<sep>` or `<par>` behind each sentence."""
+        """Target ids of the context in the window, closed as in the source: `<sep>` or `<par>` after each sentence."""
         inside = slice(window.start, window.stop)
         sentences = [*self.target_ids[window.start : window.stop - 1], []]
         return self.vocabulary.join(sentences, self.ends_paragraph[inside], side=1)[:-1]
 
     def target_lengths(self, window: Window) -> list[int]:
-        """Lengths of the translations, closing tokens counted; guessed generously where there is none yet."""
+        """Lengths of the translations, including closing tokens; generous estimates where there is none yet."""
         inside = slice(*window)
         pairs = zip(self.target_ids[inside], self.source_lengths[inside], strict=True)
         return [len(ids) + 1 if ids else 5 * num_source // 4 + 1 for ids, num_source in pairs]
@@ -274,11 +197,11 @@ class TranslationState:
         lengths = enumerate(self.source_lengths)
         self.long = {index for index, length in lengths if length > limit and self.translations[index] is None}
         for index in self.long:
-            # A piece might lose what stands in it.
+            # A piece could lose its stand-ins.
             self._take_out_stand_ins(index)
 
     def _take_out_stand_ins(self, index: int) -> None:
-        """Has a sentence be read without stand-ins for what is not language."""
+        """Encodes a sentence again without stand-ins for placeholders, tags and addresses."""
         parts = self._parts(index)
         if parts is not None and parts.without_stand_ins is not None:
             self.parts[index - self.first] = parts.without_stand_ins
@@ -290,11 +213,11 @@ class TranslationState:
             self.source_lengths[index] = len(self.ids[index]) + self._num_closing
 
     def _parts(self, index: int) -> SentenceParts | None:
-        """The parts of a sentence of the row; None for context and for pieces, of which nothing is put together."""
+        """The parts of a sentence of the row; None for context and for pieces, around which nothing is added."""
         return self.parts[index - self.first] if 0 <= index - self.first < len(self.parts) else None
 
     def _keeps_protected(self, index: int) -> bool:
-        """Whether the translation of a sentence has all that is not language."""
+        """Whether the translation of a sentence keeps its placeholders, tags and addresses."""
         parts, translation = self._parts(index), self.translations[index]
         return parts is None or not translation or parts.keeps_protected(translation)
 
@@ -305,7 +228,7 @@ class TranslationState:
     def blocks(
         self, window_sentences: int, max_source_tokens: int | None, max_target_tokens: int | None
     ) -> list[Window]:
-        """Windows that do not overlap, over what is not translated yet; those of nothing but context are left out."""
+        """Windows that do not overlap, over what is not translated yet, except those of nothing but context."""
         blocks: list[Window] = []
         start = 0
         while start < len(self.texts):
@@ -332,7 +255,7 @@ class TranslationState:
         return stop
 
     def store(self, index: int, ids: list[int]) -> str | None:
-        """Keeps the translation of sentence `index`; returns why it should be decoded again, if it should."""
+        """Stores the translation of sentence `index`; returns why it should be decoded again, or None."""
         ids = self.vocabulary.without_start(ids)
         self.translations[index], self.target_ids[index] = self.vocabulary.decode(ids), ids
         if not self.translations[index]:
@@ -342,18 +265,19 @@ class TranslationState:
         return None if index in self._was_altered or self._keeps_protected(index) else ALTERED
 
     def accept(self, index: int, output: Output, vocabulary: TranslationVocabulary) -> str | None:
-        """Keeps the translation of a sentence that was decoded alone; returns why it should be decoded again."""
+        """Stores the translation of a sentence that was decoded alone; returns why it should be decoded again, or
+        None."""
         self.statistics.num_windows += 1
         self._note_cut(index, output)
         reason = self.store(index, vocabulary.text_ids(output.ids))
         if reason is None and not output.is_complete and num_repeated_ngrams(self.target_ids[index]) > 0:
-            # It does not come to its end, even if its source repeats itself as much.
+            # It does not end, even if its source repeats itself as much.
             return LOOP
         return reason
 
     def accept_better(self, index: int, output: Output, vocabulary: TranslationVocabulary) -> str | None:
-        """Keeps the translation of a sentence that was decoded without any n-gram twice, if it is the better one;
-        returns why the sentence should be decoded again all the same."""
+        """Stores the translation of a sentence that was decoded with repeated n-grams forbidden, if it is the better
+        one; returns why the sentence should still be decoded again, or None."""
         self.statistics.num_windows += 1
         ids = vocabulary.text_ids(output.ids)
         if vocabulary.decode(ids) and repetition(ids) < repetition(self.target_ids[index]):
@@ -384,7 +308,7 @@ class TranslationState:
         self.events[index, DECODED_AGAIN] = reason if before is None else f"{before}; {reason}"
 
     def join_pieces(self, index: int, pieces: "TranslationState", joiner: str) -> None:
-        """Takes the translations of its pieces for a long sentence.
+        """Joins the translations of the pieces of a long sentence.
 
         Pieces without one stay as they are, and so does the sentence if none has one.
         """
@@ -403,7 +327,7 @@ class TranslationState:
             self.events[index, CUT] = LOOP_TOO_LONG
 
     def is_copied(self, index: int) -> bool:
-        """Whether a decoded sentence stays as it is, since the model gave nothing, or not all that is protected."""
+        """Whether a decoded sentence stays as it is, because its translation is empty or lacks something protected."""
         if index in self.known:
             return False
         return not self.translations[index] or not self._keeps_protected(index)
@@ -413,14 +337,14 @@ class TranslationState:
         return [(number, index) for index, number in enumerate(self.numbers, start=self.first)]
 
     def sentences(self) -> list[str]:
-        """All sentences of the document as their reader wants them."""
+        """All sentences of the document in their final form."""
         texts = [text for paragraph in self.result for text in paragraph]
         for number, index in self.rows():
             texts[number] = self.text(index)
         return texts
 
     def text(self, index: int) -> str:
-        """Sentence `index` of the row as its reader wants it: the source, if the model gave nothing."""
+        """Sentence `index` of the row in its final form: the source, if it is copied."""
         if index in self.known:
             return self.known[index]
         paragraph, sentence = self.places[index - self.first]
@@ -430,7 +354,8 @@ class TranslationState:
         return self.parts[index - self.first].restore(translation)
 
     def ready(self, stop: int) -> Iterator[str]:
-        """The document's sentences, those without anything to translate too, before that of index `stop` of the row."""
+        """The document's sentences, including those without anything to translate, before that of index `stop` of the
+        row."""
         end = len(self._all_places) if stop == len(self.texts) else self.numbers[stop - self.first]
         while self._num_told < end:
             paragraph, sentence = self._all_places[self._num_told]
@@ -439,7 +364,7 @@ class TranslationState:
             yield self.result[paragraph][sentence] if place is None else self.text(place)
 
     def finish(self) -> TranslatedDocument:
-        """The document as its reader wants it."""
+        """The finished document."""
         for index in range(self.first, len(self.texts)):
             if not self.translations[index]:
                 self.events[index, COPIED] = STAYED_EMPTY
@@ -470,76 +395,5 @@ class TranslationState:
             yield from term_uses(self.glossary, self.terms[index], self.numbers[index - self.first], self.text(index))
 
 
-def term_uses(
-    glossary: Glossary | None, matches: Sequence[TermMatch], sentence: int, translation: str
-) -> Iterator[TermUse]:
-    """What became of each different term of a sentence."""
-    for term in dict.fromkeys(match.term for match in matches):
-        assert glossary is not None
-        yield TermUse(sentence, term.source, term.targets[0], glossary.use(term, translation))
-
-
-def most_target_tokens(num_source_tokens: int) -> int:
-    """The most tokens that so many source tokens are translated to; whatever is longer goes on for ever."""
-    return 2 * num_source_tokens + 10
-
-
+# A document, and the index of one of its sentences.
 Place = tuple[TranslationState, int]
-
-
-class Retry(NamedTuple):
-    """A sentence that must be decoded again alone, and why."""
-
-    document: TranslationState
-    sentence: int
-    reason: str
-
-
-class WindowJob(NamedTuple):
-    """A window to decode; of its translation the sentences from `first` on are kept."""
-
-    document: TranslationState
-    window: Window
-    first: int
-
-    @property
-    def num_sentences(self) -> int:
-        return self.window.stop - self.window.start
-
-    def expected(self) -> ExpectedWindow:
-        """What its translation must have; no sentence may be longer than the longest could be alone."""
-        longest = max(self.document.source_lengths[self.window.start : self.window.stop])
-        return ExpectedWindow(self.num_sentences, most_target_tokens(longest))
-
-    def accept(self, output: Output, vocabulary: TranslationVocabulary) -> list[Retry]:
-        """Keeps what is right in a translated window; returns the sentences that must be decoded again."""
-        statistics = self.document.statistics
-        statistics.num_windows += 1
-        kept = range(self.first, self.window.stop)
-        sentences = split_window(output.ids, vocabulary.target_separators, vocabulary.ignored)
-        if not output.is_complete or len(sentences) != self.num_sentences:
-            # With too many separators its run need not have been left to come to its end.
-            has_wrong_separators = output.is_complete or len(sentences) > self.num_sentences
-            statistics.num_endless += not has_wrong_separators
-            statistics.num_wrong_separators += has_wrong_separators
-            reason = WRONG_SEPARATORS if has_wrong_separators else ENDLESS
-            return [Retry(self.document, index, reason) for index in kept]
-        reasons = [self.document.store(index, sentences[index - self.window.start]) for index in kept]
-        pairs = zip(kept, reasons, strict=True)
-        return [Retry(self.document, index, reason) for index, reason in pairs if reason is not None]
-
-    def accept_current(self, output: Output, vocabulary: TranslationVocabulary) -> list[Retry]:
-        """Keeps the translation of the current sentence behind a forced prefix, if there is one."""
-        statistics = self.document.statistics
-        statistics.num_windows += 1
-        ids = [token_id for token_id in output.ids if token_id not in vocabulary.ignored]
-        reason = self.document.store(self.first, ids)
-        statistics.num_endless += not output.is_complete
-        if not output.is_complete:
-            reason = ENDLESS
-        return [] if reason is None else [Retry(self.document, self.first, reason)]
-
-
-def all_places(paragraphs: Sequence[Sequence[str]]) -> list[tuple[int, int]]:
-    """(paragraph, sentence) of every sentence."""
-    return [(row, column) for row, paragraph in enumerate(paragraphs) for column in range(len(paragraph))]

@@ -25,7 +25,7 @@ from .language_tokens import LanguageTokens
 from .repetition import REPEATED_NGRAM_SIZE
 from .term_constraints import TargetWords
 
-# How a vocabulary with byte fallback names the bytes of what it does not know.
+# The name of a byte in a vocabulary with byte fallback.
 _BYTE = re.compile(r"<0x[0-9A-F]{2}>")
 
 
@@ -44,7 +44,7 @@ class TranslationVocabulary:
         self.languages, self._source_language = LanguageTokens(source), source_language
         self.separators = [_separators(tokenizer) for tokenizer in (source, target)]
         self.has_separators = None not in self.separators
-        # In windows each sentence has the token of its language, as it has alone.
+        # In windows, as alone, each sentence has the token of its language.
         self._start_ids = [
             self.languages.start_ids(source_language, target_language) if self.has_separators else [],
             [] if target_start_id is None or not self.has_separators else [target_start_id],
@@ -54,9 +54,9 @@ class TranslationVocabulary:
         specials = (target.pad_token_id, target.bos_token_id, target.unk_token_id)
         self._never = [token_id for token_id in specials if token_id not in (None, target.eos_token_id)]
         self.ignored = {*self._never, target.eos_token_id}
-        # With the codes of languages, which some tokenizers write before each text.
+        # Including language codes, which some tokenizers write before each text.
         self._special = set(source.all_special_ids)
-        # Then letters are known one by one, and not only in words.
+        # With byte fallback, letters are looked up one by one, and not only in words.
         self._has_bytes = "<0x00>" in source.get_vocab()
         self._num_letters: dict[int, int] = {}
         self._is_known: dict[str, bool] = {}
@@ -70,7 +70,8 @@ class TranslationVocabulary:
         return StopConditions([self.target.eos_token_id, *self.target_separators], self._never)
 
     def alone_ends(self, retry: bool = False, no_loops: bool = False) -> StopConditions:
-        """How a sentence alone may end: with `retry` not at once, with `no_loops` without any n-gram twice."""
+        """Stop conditions of a sentence alone: with `retry` it must not be empty, with `no_loops` no n-gram may be
+        repeated."""
         return StopConditions(
             [self.target.eos_token_id],
             [*self._never, *self.target_separators],
@@ -79,7 +80,7 @@ class TranslationVocabulary:
         )
 
     def classify_characters(self, texts: Iterable[str]) -> UnknownCharacters:
-        """What is done with the symbols of some source texts that the tokenizer does not know."""
+        """How the characters of source texts that the tokenizer does not know are handled."""
         found = candidate_characters(texts, self._has_bytes)
         new = sorted(found - set(self._is_known))
         for character, ids in zip(new, self._encode(new, self.source), strict=True):
@@ -98,13 +99,13 @@ class TranslationVocabulary:
         return [number for number, *written in zip(STAND_INS, *texts, strict=True) if written == [number, number]]
 
     def num_known_letters(self, ids: Sequence[int]) -> int:
-        """How many letters of a source text its known tokens stand for; of tokens that are bytes, at least as many."""
+        """How many letters of a source text its known tokens stand for; for byte tokens, at least as many."""
         for token_id in set(ids) - set(self._num_letters):
             self._num_letters[token_id] = sum(map(num_letters, self._tokens([token_id])))
         return sum(self._num_letters[token_id] for token_id in ids)
 
     def _tokens(self, ids: Sequence[int]) -> list[str]:
-        """Those tokens of a source text that stand for something known."""
+        """The tokens of a source text without special and byte tokens."""
         tokens = self.source.convert_ids_to_tokens([token_id for token_id in ids if token_id not in self._special])
         return [token for token in tokens if not _BYTE.fullmatch(token)]
 
@@ -150,7 +151,7 @@ class TranslationVocabulary:
         return tuple(row for row in dict.fromkeys(ids) if row and self.target.unk_token_id not in row)
 
     def encode_joined_forms(self, forms: Sequence[str]) -> tuple[tuple[int, ...], ...]:
-        """The same where a form stands directly behind an apostrophe."""
+        """The same for a form directly after an apostrophe."""
         return tuple(rest for form in forms for _, rest in self._split_at_apostrophe(f"l'{form}"))
 
     def _split_at_apostrophe(self, text: str) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
@@ -167,8 +168,8 @@ class TranslationVocabulary:
         return (*self.encode_forms([word for word in words if not word.endswith("'")]), *elided)
 
     def sentence_start(self, has_prefix: bool) -> list[int]:
-        """What stands before the tokens of a sentence in a decoder run: that of its language, unless the prefix of the
-        run ends in it."""
+        """The tokens before those of a sentence in a decoder run: that of its language, unless the prefix of the run
+        ends in it."""
         return [] if has_prefix else self._start_ids[1]
 
     def _encode(self, texts: Sequence[str], tokenizer: PreTrainedTokenizerBase) -> list[list[int]]:
@@ -200,7 +201,7 @@ class TranslationVocabulary:
         return next((place for place, token_id in enumerate(ids) if token_id not in specials), len(ids))
 
     def text_ids(self, ids: Sequence[int]) -> list[int]:
-        """The token ids of a decoder's output without separators and what else is not text."""
+        """The token ids of a decoder's output without separators and other tokens that are not text."""
         ignored = {*self.ignored, *self.target_separators}
         return [token_id for token_id in ids if token_id not in ignored]
 

@@ -497,7 +497,7 @@ def test_a_sentence_number_beyond_the_number_of_tokens_is_an_error(changes, name
     num_tokens = 9 if name == "sentence_ids" else 10
     numbers = torch.ones(1, num_tokens, dtype=torch.long)
     numbers[0, -1] = num_tokens + 1
-    with pytest.raises(ValueError, match=f"Sentence number {num_tokens + 1} with {num_tokens} tokens"):
+    with pytest.raises(ValueError, match=f"Sentence id {num_tokens + 1} with {num_tokens} tokens"):
         tiny_model(**changes)(**inputs, **{name: numbers})
 
 
@@ -506,7 +506,7 @@ def test_a_sentence_number_beyond_the_number_of_tokens_is_an_error(changes, name
 def test_a_negative_sentence_number_is_an_error(changes, name):
     numbers = torch.ones(1, 9 if name == "sentence_ids" else 10, dtype=torch.long)
     numbers[0, 2] = -3
-    with pytest.raises(ValueError, match="Sentence number -3 is negative"):
+    with pytest.raises(ValueError, match="Sentence id -3 is negative"):
         tiny_model(**changes)(**window_inputs(SOURCES[:1], TARGETS[:1]), **{name: numbers})
 
 
@@ -528,5 +528,5 @@ def test_target_sentences_whose_numbers_fall_are_an_error():
     # What a sentence that goes on later says could be chosen before it is written.
     model = tiny_model(decoder_self_attention="conditional")
     target = torch.full((1, 5), 7)
-    with pytest.raises(ValueError, match=r"number 1 at place 4 of target 0 follows a higher one"):
+    with pytest.raises(ValueError, match=r"id 1 at position 4 of target 0 follows a higher one"):
         model(**source_inputs(), decoder_input_ids=target, decoder_sentence_ids=torch.tensor([[1, 1, 2, 2, 1]]))

@@ -132,5 +132,5 @@ def test_merging_pairs_is_source2token_over_two_members():
 
 def test_a_sentence_beyond_those_that_are_asked_for_is_an_error():
     module = SentenceEncoder(tiny_config()).double()
-    with pytest.raises(ValueError, match="Sentence number 3 is above num_sentences=2"):
+    with pytest.raises(ValueError, match="Sentence id 3 is above num_sentences=2"):
         module(torch.randn(1, 3, 16, dtype=torch.float64), torch.tensor([[1, 2, 3]]), 2)

@@ -7,7 +7,8 @@ import torch
 from word_translation import WordTranslator
 
 from hier_nmt.data.documents import ParallelDocument, SentencePair
-from hier_nmt.jobs.translate_corpus import ResumeError, read_translations, translate_documents
+from hier_nmt.jobs.saved_translations import ResumeError, read_translations
+from hier_nmt.jobs.translate_corpus import translate_documents
 from hier_nmt.translation.translation_report import DecodingStatistics
 
 SOURCES = [[["a.", "b."], ["c."]], [["d."]], [["e.", "f."]], [["g."]]]

@@ -5,13 +5,13 @@ import pytest
 from word_translation import WordTranslator
 
 from hier_nmt.data.formats.registry import read_document_file
-from hier_nmt.jobs import translate_files
-from hier_nmt.jobs.translate_corpus import ResumeError
+from hier_nmt.jobs import document_parts
+from hier_nmt.jobs.load_checkpoints import languages_of
+from hier_nmt.jobs.saved_translations import ResumeError
 from hier_nmt.jobs.translate_files import (
     FileTranslation,
     SentenceNotes,
     TranslatedSentence,
-    languages_of,
     output_path,
     printed_lines,
     translate_file,
@@ -60,12 +60,12 @@ def test_what_somebody_translated_and_what_has_no_letters_stays(file) -> None:
 
 
 def test_parts_of_a_document_have_the_sentences_before_them_as_context(file, monkeypatch) -> None:
-    monkeypatch.setattr(translate_files, "PART_SENTENCES", 2)
-    monkeypatch.setattr(translate_files, "CONTEXT_SENTENCES", 3)
+    monkeypatch.setattr(document_parts, "PART_SENTENCES", 2)
+    monkeypatch.setattr(document_parts, "CONTEXT_SENTENCES", 3)
     document = file("a.\nb.\nc.\nd.\ne.\n", "a.txt")
     in_parts, whole = WordTranslator(window_sentences=3), WordTranslator(window_sentences=3)
     translated = translate(in_parts, document, strategy="current")
-    monkeypatch.setattr(translate_files, "PART_SENTENCES", 200)
+    monkeypatch.setattr(document_parts, "PART_SENTENCES", 200)
     assert translate(whole, document, strategy="current") == translated
     assert sorted(in_parts.windows) == sorted(whole.windows)
     assert translated.translations == [["A .", "B .", "C .", "D .", "E ."]]
@@ -79,7 +79,7 @@ def test_a_given_context_is_read_and_not_translated(file) -> None:
 
 
 def test_an_interrupted_run_continues_where_it_stopped(file, monkeypatch, tmp_path) -> None:
-    monkeypatch.setattr(translate_files, "PART_SENTENCES", 1)
+    monkeypatch.setattr(document_parts, "PART_SENTENCES", 1)
     document = file("a.\nb.\nc.\n", "a.txt")
     model = WordTranslator()
     own = model.generate
@@ -140,7 +140,7 @@ def test_a_unit_has_the_lowest_confidence_of_its_sentences(file) -> None:
 
 
 def test_whole_document_models_get_whole_documents(file, monkeypatch) -> None:
-    monkeypatch.setattr(translate_files, "PART_SENTENCES", 1)
+    monkeypatch.setattr(document_parts, "PART_SENTENCES", 1)
     model = WordTranslator(window_sentences=0)
     assert translate(model, file("a.\nb.\n", "a.txt")).translations == [["A .", "B ."]]
     assert len(model.windows) == 1

@@ -7,7 +7,7 @@ from word_translation import WordTranslator
 
 from hier_nmt.data.corpus_files import CorpusError
 from hier_nmt.data.formats.page_declarations import decode_page, with_declarations
-from hier_nmt.jobs import translate_files
+from hier_nmt.jobs import document_parts
 from hier_nmt.jobs.saved_outputs import saved_outputs_path
 from hier_nmt.jobs.skipped_text import count_skipped
 from hier_nmt.jobs.translate_pages import Page, markup_format_of, read_page, translate_page
@@ -116,7 +116,7 @@ def test_a_page_in_parts_is_the_whole_page(monkeypatch) -> None:
     page = Page("".join(f"<p>{letter} {other}.</p>\n" for letter in "abcd" for other in "ef"), "html")
     whole, in_parts = WordTranslator(window_sentences=3), WordTranslator(window_sentences=3)
     expected = translate(page, whole, strategy="current")
-    monkeypatch.setattr(translate_files, "PART_SENTENCES", 3)
+    monkeypatch.setattr(document_parts, "PART_SENTENCES", 3)
     assert translate(page, in_parts, strategy="current") == expected
     assert sorted(in_parts.windows) == sorted(whole.windows)
 

@@ -198,7 +198,7 @@ def test_another_network_is_refused(tmp_path: Path) -> None:
     T5ForConditionalGeneration(T5Config(d_model=16, d_kv=4, d_ff=16, num_layers=1, num_heads=2)).save_pretrained(
         tmp_path
     )
-    with pytest.raises(ValueError, match="model_type='t5' is another network than Marian"):
+    with pytest.raises(ValueError, match="model_type='t5' is not Marian"):
         adapted(tmp_path, "conditional")
 
 
@@ -241,5 +241,5 @@ def test_a_sentence_level_model_of_ours_is_adapted_too(tmp_path: Path, attention
 
 def test_a_model_of_windows_is_not_adapted(tmp_path: Path) -> None:
     own_sentence_model(window_sentences=4).save_pretrained(tmp_path)
-    with pytest.raises(ValueError, match="window_sentences=4: only a model of single sentences has 1"):
+    with pytest.raises(ValueError, match="window_sentences=4: a model of single sentences must have 1"):
         adapted(tmp_path, "conditional")

@@ -458,7 +458,7 @@ def test_queries_without_keys_or_sentences_get_zeros_and_gradients_of_zero(kerne
 
 
 @pytest.mark.parametrize("kernel", ["reference", "grouped"])
-def test_what_is_no_number_is_not_hidden_and_shapes_must_agree(kernel):
+def test_nan_is_not_hidden_and_shapes_must_agree(kernel):
     states, ids = torch.ones(1, 1, 6, 4), torch.tensor([[1, 1, 2, 2, 2, 3]], dtype=torch.int32)
     indices, scores = torch.tensor([[[[0, 1]]]]), torch.tensor([[[[0.0, math.nan]]]])
     attend = partial(attend_selected_sentences, states[:, :, :1], states, states, kernel=kernel)

@@ -204,7 +204,7 @@ def test_equal_products_are_a_tie_whatever_the_width(width, dtype):
 
 
 @pytest.mark.usefixtures("each_search")
-def test_relevance_that_is_no_number_is_not_hidden():
+def test_relevance_that_is_nan_is_not_hidden():
     states = torch.randn(1, 2, 5, 16, requires_grad=True)
     mask = torch.ones(1, 5, dtype=torch.bool)
     for query, key in ((states * math.nan, states), (states, states * math.nan)):
@@ -215,13 +215,13 @@ def test_relevance_that_is_no_number_is_not_hidden():
 @pytest.mark.usefixtures("each_form_of_relevance", "each_search")
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32], ids=str)
 @pytest.mark.parametrize("num_sentences", [9, 300])
-@pytest.mark.parametrize("no_number", [math.nan, -math.nan])  # which have bits of their own
-def test_a_sentence_key_that_is_no_number_is_chosen_where_it_may_be(no_number, num_sentences, dtype):
+@pytest.mark.parametrize("nan", [math.nan, -math.nan])  # which have bits of their own
+def test_a_sentence_key_with_nan_is_selected_where_it_may_be(nan, num_sentences, dtype):
     query = torch.randn(1, 2, 8, 16, dtype=dtype)
     key = torch.randn(1, 2, num_sentences, 16, dtype=dtype)
     mask = torch.ones(1, num_sentences, dtype=torch.bool)
     expected = select_by_relevance(query, key[:, :, :6], mask[:, :6], 3)
-    key[:, :, 6, 4] = no_number
+    key[:, :, 6, 4] = nan
     assert select_by_relevance(query, key, mask, 3)[1].isnan().sum(-1).eq(1).all()
     # What may not be chosen has no effect.
     num_choosable = torch.tensor([[6, 7] * 4])

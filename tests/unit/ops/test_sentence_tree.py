@@ -215,7 +215,7 @@ def test_in_float32_the_same_sentences_are_found_with_ties(selection, t):
 
 
 @pytest.mark.parametrize("bits", [0x7FC00000, -0x400000], ids=["positive", "negative"])
-def test_a_key_that_is_no_number_is_not_hidden_whatever_its_sign(bits):
+def test_a_key_with_nan_is_not_hidden_whatever_its_sign(bits):
     query, keys, masks = random_walk(torch.ones(1, 4).bool(), num_queries=20)
     keys = [level.detach().float() for level in keys]
     keys[0][:, :, 3] = torch.tensor(bits, dtype=torch.int32).view(torch.float32)

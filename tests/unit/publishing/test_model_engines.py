@@ -13,14 +13,15 @@ from tiny_models import tiny_model
 from transformers import AutoModelForSeq2SeqLM, LogitsProcessor, pipeline
 
 from hier_nmt.data.tokenization import load_tokenizers
-from hier_nmt.jobs.translate_corpus import ResumeError, translate_documents
+from hier_nmt.jobs.saved_translations import ResumeError
+from hier_nmt.jobs.translate_corpus import translate_documents
 from hier_nmt.publishing import model_engines
 from hier_nmt.publishing.ctranslate2_export import check_equal_scores
 from hier_nmt.publishing.model_engines import with_engine
 from hier_nmt.publishing.onnx_export import ExportError
 from hier_nmt.publishing.onnx_model import check_equal
 from hier_nmt.translation.document_translator import DocumentTranslator
-from hier_nmt.translation.translation_state import SourceDocument, TranslatedDocument
+from hier_nmt.translation.translation_documents import SourceDocument, TranslatedDocument
 
 ROOT = Path(__file__).parents[3]
 CHECKPOINT = ROOT / "checkpoints" / "hier-nmt-en-fr"

@@ -4,7 +4,7 @@ import pytest
 
 from hier_nmt.server import bounded_parts
 from hier_nmt.server.bounded_parts import BoundedParts
-from hier_nmt.translation.translation_state import SourceDocument
+from hier_nmt.translation.translation_documents import SourceDocument
 
 
 @pytest.fixture(autouse=True)

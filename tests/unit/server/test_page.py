@@ -17,7 +17,7 @@ from starlette.testclient import TestClient
 from word_server import application, word_service
 from word_translation import WordTranslator
 
-from hier_nmt.jobs.translate_files import load_pipeline
+from hier_nmt.jobs.load_checkpoints import load_pipeline
 from hier_nmt.server import reading_parts
 from hier_nmt.server.access import Access
 from hier_nmt.server.limits import Limits

@@ -8,7 +8,7 @@ from hier_nmt.inspection.sentences_read import SentenceRead
 from hier_nmt.server import reading_parts
 from hier_nmt.server.failures import RequestError
 from hier_nmt.server.reading_parts import ReadingParts
-from hier_nmt.translation.translation_state import SourceDocument
+from hier_nmt.translation.translation_documents import SourceDocument
 
 CONTEXT = [["x", "y"]]
 PARTS = [SourceDocument([["a", "b"]], CONTEXT), SourceDocument([["c"]], [["y"], ["a", "b"]])]

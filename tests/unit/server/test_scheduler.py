@@ -7,7 +7,7 @@ import pytest
 
 from hier_nmt.server.failures import Closing, QueueFull
 from hier_nmt.server.scheduler import Scheduler, Work
-from hier_nmt.translation.translation_state import SourceDocument
+from hier_nmt.translation.translation_documents import SourceDocument
 
 SECONDS = 20
 

@@ -17,7 +17,7 @@ from hier_nmt.translation.confidence import align_words, word_confidences
 from hier_nmt.translation.document_translator import STRATEGIES, DocumentTranslator
 from hier_nmt.translation.forced_decoding import ForcedRow
 from hier_nmt.translation.pipeline_document_translation import DocumentTranslationPipeline
-from hier_nmt.translation.translation_state import SourceDocument
+from hier_nmt.translation.translation_documents import SourceDocument
 
 pytest.importorskip("sentencex")
 

@@ -9,8 +9,8 @@ from word_translation import BOS, EOS, PAD, SEP, Sentences, WordTranslator, word
 from hier_nmt import HierNMTConfig, HierNMTForConditionalGeneration
 from hier_nmt.text.long_sentences import sentence_joiner, split_long_sentence
 from hier_nmt.translation.document_translator import STRATEGIES, DocumentTranslator
+from hier_nmt.translation.translation_documents import SourceDocument, TranslatedDocument
 from hier_nmt.translation.translation_report import DecodingStatistics
-from hier_nmt.translation.translation_state import SourceDocument, TranslatedDocument
 
 # Two paragraphs of two sentences, a document of one, and one of three.
 DOCUMENTS = [

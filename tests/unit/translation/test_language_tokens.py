@@ -23,7 +23,7 @@ from word_translation import WordTranslator
 from hier_nmt.translation.document_translator import DocumentTranslator
 from hier_nmt.translation.language_tokens import LanguageTokens
 from hier_nmt.translation.pipeline_document_translation import DocumentTranslationPipeline
-from hier_nmt.translation.translation_state import SourceDocument
+from hier_nmt.translation.translation_documents import SourceDocument
 
 sentencepiece = pytest.importorskip("sentencepiece")
 pytest.importorskip("langcodes")
@@ -185,8 +185,8 @@ def test_tokens_that_only_look_like_a_language_make_no_multilingual_tokenizer() 
 
 def test_a_model_that_continues_texts_is_refused() -> None:
     model = GPT2LMHeadModel(GPT2Config(n_embd=8, n_layer=1, n_head=2, vocab_size=30))
-    with pytest.raises(ValueError, match="GPT2LMHeadModel is no encoder-decoder model"):
+    with pytest.raises(ValueError, match="GPT2LMHeadModel is not an encoder-decoder model"):
         DocumentTranslationPipeline(model, WordTranslator().tokenizer, device="cpu")
-    with pytest.raises(ValueError, match="GPT2LMHeadModel is no encoder-decoder model"):
+    with pytest.raises(ValueError, match="GPT2LMHeadModel is not an encoder-decoder model"):
         DocumentTranslator(model, WordTranslator().tokenizer)
     assert tiny_model().config.is_encoder_decoder

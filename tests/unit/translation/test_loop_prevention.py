@@ -14,7 +14,7 @@ from hier_nmt.translation import batched_generation
 from hier_nmt.translation.document_translator import STRATEGIES, DocumentTranslator
 from hier_nmt.translation.loop_prevention import WithoutLoops
 from hier_nmt.translation.repetition import begins_next_turn, ends_in_turns, most_turns
-from hier_nmt.translation.translation_state import SourceDocument
+from hier_nmt.translation.translation_documents import SourceDocument
 
 NUM_TOKENS = 40
 PLAIN = list(range(10, 30))

@@ -234,9 +234,9 @@ def test_wrong_structures_are_named() -> None:
 
 
 def test_an_unknown_option_suggests_the_nearest() -> None:
-    with pytest.raises(TypeError, match=r"'num_beam' is no option.*did you mean 'num_beams'"):
+    with pytest.raises(TypeError, match=r"'num_beam' is not an option.*did you mean 'num_beams'"):
         translator()("A!", num_beam=4)
-    with pytest.raises(TypeError, match=r"'stategy' is no option.*did you mean 'strategy'"):
+    with pytest.raises(TypeError, match=r"'stategy' is not an option.*did you mean 'strategy'"):
         translator(stategy="prefix")
     with pytest.raises(TypeError, match="only one positional argument"):
         translator()("A!", "B!")
@@ -284,7 +284,7 @@ def test_a_checkpoint_without_tokenizer_says_so(tmp_path) -> None:
     small_model().save_pretrained(tmp_path)
     with pytest.raises(OSError, match=rf"no tokenizer in {tmp_path}.*pass tokenizer="):
         pipeline("translation", model=str(tmp_path), device="cpu")
-    with pytest.raises(OSError, match="comes from no checkpoint, so it has no tokenizer"):
+    with pytest.raises(OSError, match="was not loaded from a checkpoint, so it has no tokenizer"):
         DocumentTranslationPipeline(small_model())
 
 

@@ -7,7 +7,7 @@ from word_translation import WordTranslator
 
 from hier_nmt.translation.document_translator import STRATEGIES, DocumentTranslator
 from hier_nmt.translation.repetition import is_loop, num_repeated_ngrams, repetition
-from hier_nmt.translation.translation_state import SourceDocument
+from hier_nmt.translation.translation_documents import SourceDocument
 
 
 def test_repetition_is_the_share_of_ngrams_that_stood_there_before() -> None:

@@ -172,5 +172,5 @@ def test_structured_sentences_and_formats_are_streamed() -> None:
 def test_wrong_streams_are_refused_at_once() -> None:
     with pytest.raises(TypeError, match="a document must be a string or a dict, got list"):
         translator().stream(["a!"])
-    with pytest.raises(TypeError, match="'num_beam' is no option"):
+    with pytest.raises(TypeError, match="'num_beam' is not an option"):
         translator().stream("a!", num_beam=2)

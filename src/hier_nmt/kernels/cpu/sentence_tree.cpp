@@ -1,7 +1,7 @@
 // Copyright 2026 The hier_nmt Authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// The walk down a binary tree over the sentences, in float32: the same as tree_search.py.
+// The walk down a binary tree over the sentences, in float32: the same as `search_tree` of ops/sentence_tree.py.
 
 #include "choice.h"
 
@@ -30,10 +30,9 @@ struct Level {
     bool has(int64_t node) const { return node < num_nodes && mask[node]; }
 };
 
-// The score, with NaN and minus infinity replaced by the lowest number, so that such nodes come last but exist.
-inline Vector at_least_something(Vector score) {
-    return score > -std::numeric_limits<float>::max() ? score : broadcast(-std::numeric_limits<float>::max());
-}
+// The scores with NaN replaced by infinity: NaN ranks first, so that it stays visible. Like a node that does not exist,
+// one with a score of minus infinity is not kept.
+inline Vector nan_first(Vector score) { return score == score ? score : broadcast(INFINITE); }
 
 constexpr int32_t NO_NODE = 1 << 29;  // larger than any node, and so are its children
 
@@ -51,7 +50,7 @@ inline void score_children(const Level& level, const float* const* queries, Inte
         products[0][lane] = left, products[1][lane] = right;
     }
     for (int64_t side = 0; side < 2; ++side)
-        scores[side] = at_least_something(combine_lanes(products[side], plus));
+        scores[side] = nan_first(combine_lanes(products[side], plus));
 }
 
 // Goes down one level with LANES queries. nodes: the kept nodes of each, ascending, then NO_NODE. The T best of their
@@ -79,12 +78,13 @@ void descend(Integers (&nodes)[T], const float* const* queries, const Level& lev
 
 // The same with one query and any number t.
 void descend(std::vector<int64_t>& nodes, const float* query, const Level& level, int64_t t, int64_t own) {
-    std::vector<std::pair<float, int64_t>> children;  // negative relevance, and node
+    std::vector<std::pair<float, int64_t>> children;  // rank, which is the negative relevance, and node
     for (const int64_t node : nodes)
         for (int64_t child = 2 * node; child < 2 * node + 2; ++child)
             if (level.has(child)) {
                 const float score = product(query, level.keys + child * level.width, level.width);
-                children.emplace_back(child == own ? -INFINITE : -at_least_something(broadcast(score))[0], child);
+                const float rank = child == own ? -INFINITE : -nan_first(broadcast(score))[0];
+                if (rank < INFINITE) children.emplace_back(rank, child);
             }
     const int64_t count = std::min<int64_t>(t, children.size());
     std::partial_sort(children.begin(), children.begin() + count, children.end());

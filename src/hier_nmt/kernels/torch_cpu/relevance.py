@@ -100,7 +100,7 @@ def sampled_products(queries: torch.Tensor, keys: torch.Tensor, rows: torch.Tens
 
 @functools.cache
 def announce_sparse_tensors() -> None:
-    """Makes a first sparse tensor and suppresses the warning that PyTorch gives once, that these are new."""
+    """Makes a first sparse tensor and suppresses PyTorch's one-time warning that they are in beta state."""
     with warnings.catch_warnings(action="ignore"):
         torch.sparse_csr_tensor([0, 0], [], [], (1, 1), check_invariants=False, device="cpu")
 

@@ -70,13 +70,13 @@ def search_many(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Indices and products [B, H, Q, t] for `search_all`; infinity stands for NaN."""
     # Keys with NaN are set to zero: adding minus infinity does not mask a NaN, and a maximum may miss it.
-    is_no_number = key.isnan().any(-1) & sentence_mask[:, None]
-    key = key.masked_fill((is_no_number | ~sentence_mask[:, None])[..., None], 0.0)
+    has_nan = key.isnan().any(-1) & sentence_mask[:, None]
+    key = key.masked_fill((has_nan | ~sentence_mask[:, None])[..., None], 0.0)
     columns = Columns.of(key.shape[2], t, key)
     keys = columns.arrange(key, 2)
     limits = keys.new_zeros(keys.shape[:3]).masked_fill_(~columns.arrange(sentence_mask, 1)[:, None], -torch.inf)
     # Sentences whose key has NaN rank before all others.
-    limits = limits.masked_fill_(columns.arrange(is_no_number, 2), torch.inf)
+    limits = limits.masked_fill_(columns.arrange(has_nan, 2), torch.inf)
     # `top_members` needs none if all sentences may be selected.
     has_limits = columns.group_size == 1 or bool((limits != 0).any())
     buffers = thread_buffers(key)

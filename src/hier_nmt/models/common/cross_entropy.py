@@ -14,7 +14,7 @@ from torch.autograd.function import once_differentiable
 from ...configuration.configuration_choices import IGNORED_LABEL
 from ...ops.numerics import full_precision
 
-# Logits worked on at a time: on the CPU what the caches hold, elsewhere enough to keep the device busy.
+# Logits in a chunk: on the CPU as many as its caches hold, elsewhere enough to keep the device busy.
 CHUNK_ELEMENTS_CPU = 2**20
 CHUNK_ELEMENTS = 2**26
 
@@ -24,7 +24,7 @@ def mean_cross_entropy(
 ) -> torch.Tensor:
     """Cross-entropy of the labels under the logits: its sum over `num_items_in_batch`, or the mean. Float32 at least.
 
-    Beside the logits, memory holds their gradient and nothing else of their size.
+    Apart from the logits, only their gradient takes memory of that size.
 
     Args:
         logits: [B, T, V].

@@ -15,13 +15,13 @@ from transformers.utils import ModelOutput  # type: ignore[attr-defined]  # so t
 
 @dataclass
 class HierNMTEncoderOutput(BaseModelOutput):
-    """Encoder output that knows the sentences of its states.
+    """Encoder output with the sentences of its states.
 
     Attributes:
         sentence_ids, paragraph_ids: sentence and paragraph ids of the source tokens [B, S]; 0 is padding.
         sentence_states: encodings of the sentences [B, N, D], where all layers share them.
         selected_sentences, sentence_attentions: per layer, on request (`output_selected_sentences`,
-            `output_sentence_attentions`): the sentences that each token chose and their scores, both [B, H, S, t].
+            `output_sentence_attentions`): the sentences that each token selected and their scores, both [B, H, S, t].
         context_attentions: per layer, on request: weights over all sentences [B, H, S, N].
     """
 
@@ -34,10 +34,10 @@ class HierNMTEncoderOutput(BaseModelOutput):
 
 
 def encoder_output_from_tuple(parts: tuple[Any, ...]) -> HierNMTEncoderOutput:
-    """The encoder's output from its tuple form: the states, then numbers (tensors) and layers (tuples).
+    """The encoder's output from its tuple form: the states, then ids (tensors) and values per layer (tuples).
 
-    Of the layers, states [B, S, D] and token attentions [B, H, S, S] are found by their shapes; what else was recorded
-    is left out.
+    Of the values per layer, states [B, S, D] and token attentions [B, H, S, S] are recognised by their shapes; others
+    are dropped.
     """
     tensors = [part for part in parts if isinstance(part, torch.Tensor)]
     layers = [part for part in parts if isinstance(part, tuple)]
@@ -54,14 +54,14 @@ def encoder_output_from_tuple(parts: tuple[Any, ...]) -> HierNMTEncoderOutput:
 
 @dataclass
 class ChosenSentences(ModelOutput):
-    """What the slots chose, on request (`output_selected_sentences`, `output_sentence_attentions`,
+    """What the slots selected, on request (`output_selected_sentences`, `output_sentence_attentions`,
     `output_context_attentions`).
 
     Attributes:
         encoder_selected_sentences, decoder_selected_sentences, cross_selected_sentences: per layer, the sentences (from
             0) whose tokens each token reads [B, H, Q, t].
         encoder_sentence_attentions, decoder_sentence_attentions, cross_sentence_attentions: per layer, the scores of
-            those sentences [B, H, Q, t]; minus infinity where fewer than t could be chosen.
+            those sentences [B, H, Q, t]; minus infinity where fewer than t could be selected.
         encoder_context_attentions, decoder_context_attentions: per layer, the weights of the context block or heads
             over all source sentences [B, H, Q, N].
     """
@@ -91,7 +91,7 @@ class HierNMTLMOutput(ChosenSentences, Seq2SeqLMOutput):
 
 
 def chosen_sentences(encoder_outputs: Any, decoder_outputs: Any) -> dict[str, Any]:
-    """The fields of `ChosenSentences`, from the outputs of encoder and decoder; slots that choose nothing have None."""
+    """The fields of `ChosenSentences`, from the outputs of encoder and decoder; slots that select nothing have None."""
     chosen = {}
     for name in ("selected_sentences", "sentence_attentions", "context_attentions"):
         chosen[f"encoder_{name}"] = getattr(encoder_outputs, name, None) or None

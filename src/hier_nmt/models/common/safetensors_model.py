@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A model whose weights are read from safetensors files alone: the other kind, a pickle, can run code when read."""
+"""A model whose weights are read from safetensors files only, because a pickle can run code when it is read."""
 
 import json
 import os
@@ -13,7 +13,7 @@ _REASON = "is a pickle, which can run code when it is read; weights are read fro
 
 
 class SafetensorsModel(PreTrainedModel):
-    """What all models of this package are: loaded from safetensors, and from nothing else."""
+    """Base of all models of this package: weights are loaded from safetensors files only."""
 
     @classmethod
     def from_pretrained(  # type: ignore[override]
@@ -28,7 +28,7 @@ class SafetensorsModel(PreTrainedModel):
         if kwargs.pop("use_safetensors", None) is False:
             raise ValueError(f"use_safetensors=False: {WEIGHTS_NAME} {_REASON}")
         if kwargs.pop("weights_only", True) is not True:
-            raise ValueError("weights_only=False would let the weights run code; there is nothing here that needs it")
+            raise ValueError("weights_only=False would let the weights run code, and no model of this package needs it")
         named = getattr(kwargs.get("config"), "transformers_weights", None)
         if named is not None and not str(named).endswith((".safetensors", ".safetensors.index.json")):
             raise OSError(f"the configuration names {named!r} as weights, which {_REASON}")
@@ -49,8 +49,8 @@ class SafetensorsModel(PreTrainedModel):
     ) -> None:
         """Saves the model as in `PreTrainedModel.save_pretrained`, each tied weight once.
 
-        A `state_dict` that was gathered from several processes holds a copy under each name of a tied weight, in which
-        Transformers does not see that they are one.
+        A `state_dict` that was gathered from several processes holds a copy of a tied weight under each of its names,
+        and Transformers does not notice that these are the same weight.
         """
         if state_dict is not None:
             sources = self.all_tied_weights_keys
@@ -59,12 +59,13 @@ class SafetensorsModel(PreTrainedModel):
 
 
 def check_weights_are_safetensors(path: str | os.PathLike, subfolder: str = "", variant: str | None = None) -> None:
-    """Raises OSError for a folder or file whose weights are a pickle; says nothing about what is not on this machine.
+    """Raises OSError for a folder or file whose weights are a pickle; files that are not on this machine are not
+    checked.
 
     Args:
         path: a folder, a file, or a name on the Hub.
-        subfolder: of the folder, where the weights lie.
-        variant: what stands in the names of the files, as in `model.fp16.safetensors`.
+        subfolder: of the folder, with the weights.
+        variant: part of the names of the files, as in `model.fp16.safetensors`.
     """
     if os.path.isfile(path) and not os.fspath(path).endswith(".safetensors"):
         raise OSError(f"{os.fspath(path)} {_REASON}")
@@ -87,15 +88,16 @@ def _named(name: str, variant: str | None) -> str:
 
 
 def _check_index(path: str) -> None:
-    """Raises OSError where the parts that an index names are no safetensors files, or lie outside of its folder."""
+    """Raises OSError if a file that an index names is not a safetensors file, or is outside of the folder of the
+    index."""
     try:
         with open(path, encoding="utf-8") as file:
             names = set(json.load(file)["weight_map"].values())
     except (ValueError, KeyError, AttributeError, TypeError, RecursionError) as error:
-        raise OSError(f"{path} is no index of safetensors files: {type(error).__name__}: {error}") from error
+        raise OSError(f"{path} is not an index of safetensors files: {type(error).__name__}: {error}") from error
     for name in names:
         if not isinstance(name, str) or os.path.basename(name) != name:
-            raise OSError(f"{path} names {name!r}, which is no file beside it")
+            raise OSError(f"{path} names {name!r}, which is not a file in the same folder")
         if not name.endswith(".safetensors"):
             raise OSError(f"{os.path.join(os.path.dirname(path), name)} {_REASON}")
 

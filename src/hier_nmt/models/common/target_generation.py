@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""`generate` for models whose cache, and whose target vocabulary, are not those that Transformers assumes."""
+"""`generate` for models whose cache and target vocabulary are not those that Transformers assumes."""
 
 import threading
 from collections.abc import Iterator
@@ -18,10 +18,10 @@ _VOCABULARY_LOCK = threading.Lock()
 
 
 class TargetGenerationMixin(GenerationMixin):
-    """Generation with the cache of the model, whatever the cache is called, over the tokens of the target vocabulary.
+    """Generation with the cache of the model, under either of its names, over the tokens of the target vocabulary.
 
-    Transformers takes the number of target tokens from `config.vocab_size`, which is that of the source: in beam search
-    until some release behind 5.4, and in some logits processors still.
+    Transformers takes the size of the target vocabulary from `config.vocab_size`, which is that of the source: in beam
+    search up to some release after 5.4, and in some logits processors still.
     """
 
     config: Any
@@ -30,7 +30,7 @@ class TargetGenerationMixin(GenerationMixin):
     _source_vocab_size: int
 
     def decoding_cache(self) -> Cache:
-        """An empty cache, as `generate` is to begin with."""
+        """An empty cache with which `generate` begins."""
         raise NotImplementedError
 
     def generate(  # type: ignore[override]
@@ -60,21 +60,21 @@ class TargetGenerationMixin(GenerationMixin):
             return super().compute_transition_scores(*args, **kwargs)  # type: ignore[misc]
 
     def _chooses_cache(self, generation_config: GenerationConfig | None, kwargs: dict[str, Any]) -> bool:
-        """Whether a run with these options takes whatever cache the model prefers."""
+        """Whether a run with these options leaves the choice of the cache to the model."""
         configs = [config for config in (generation_config, self.generation_config) if config is not None]
 
         def option(name: str) -> Any:
             values = (kwargs.get(name), *(getattr(config, name, None) for config in configs))
             return next((value for value in values if value is not None), None)
 
-        # The cache of an assistant has to be rolled back in ways that only that of Transformers can.
+        # Assisted generation rolls the cache back in ways that only the cache of Transformers supports.
         return (
             option("use_cache") is not False and option("cache_implementation") is None and not option("is_assistant")
         )
 
     @contextmanager
     def _target_vocabulary(self) -> Iterator[None]:
-        """Meanwhile the configuration has the size of the target vocabulary as `vocab_size`, in all threads."""
+        """Context in which `vocab_size` of the configuration is the size of the target vocabulary, in all threads."""
         with _VOCABULARY_LOCK:
             if self._num_generating == 0:
                 self._source_vocab_size = self.config.vocab_size

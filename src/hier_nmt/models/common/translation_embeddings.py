@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Embeddings of encoder-decoders with one joint vocabulary or two: what the models of all families do with them.
+"""Embeddings of encoder-decoders with a joint vocabulary or two separate ones, for the models of all families.
 
 The classes are mixed into models that have a `TranslationConfig`.
 """
@@ -20,7 +20,7 @@ _TIED_TO_SHARED = {
 
 
 class TranslationModelMixin:
-    """Any model or part of one."""
+    """For every model and every part of a model."""
 
     config: Any
     device: Any
@@ -48,11 +48,11 @@ class EncoderDecoderEmbeddingsMixin:
     decoder: Any
 
     def get_input_embeddings(self) -> nn.Embedding:
-        """The embedding of the source tokens; of all where the vocabulary is joint."""
+        """The embedding of the source tokens; of all tokens if the vocabulary is joint."""
         return self.encoder.embed_tokens
 
     def set_input_embeddings(self, value: Any) -> None:
-        """Replaces what `get_input_embeddings` gives."""
+        """Replaces what `get_input_embeddings` returns."""
         self.encoder.embed_tokens = value
         if self.config.has_one_embedding:
             self.shared = value
@@ -60,7 +60,7 @@ class EncoderDecoderEmbeddingsMixin:
 
 
 class OutputLayerMixin:
-    """Such a `model` and the output layer `lm_head`."""
+    """A `model` with these embeddings, and the output layer `lm_head`."""
 
     config: Any
     model: Any
@@ -73,7 +73,7 @@ class OutputLayerMixin:
         return {"lm_head.weight": "model.decoder.embed_tokens.weight"}
 
     def resize_token_embeddings(self, *args: Any, **kwargs: Any) -> nn.Embedding:
-        """Resizes the joint vocabulary, output layer included, or of two separate ones the source's."""
+        """Resizes the joint vocabulary, including the output layer, or the source vocabulary if there are two."""
         if self.config.share_encoder_decoder_embeddings:
             return super().resize_token_embeddings(*args, **kwargs)  # type: ignore[misc]
         return self.model.resize_token_embeddings(*args, **kwargs)

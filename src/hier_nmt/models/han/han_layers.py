@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Encoder and decoder layer whose tokens read tokens and summaries side by side (Shen 2023, section III.3).
+"""Encoder and decoder layer whose tokens attend to tokens and summaries in parallel (Shen 2023, section III.3).
 
 Dimensions: B batch, S source tokens, T target tokens, N summaries, D model width.
 """
@@ -58,7 +58,7 @@ class TokensAndSummaries(nn.Module):
         Args:
             hidden_states: [B, S, D].
             plan: that of the self-attention.
-            summary_keys: what `context_attn.sentence_keys` made of the summaries; None: there are none to read.
+            summary_keys: the result of `context_attn.sentence_keys` for the summaries; None if there are none.
         """
         entering = self.residual.pre(hidden_states)
         change = self.self_attn(entering, plan, **kwargs)[0]

@@ -1,8 +1,8 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The translation network that reads summaries of the document beside its tokens (HAN, Shen 2023).
+"""The translation network that reads summaries of the document in addition to its tokens (HAN, Shen 2023).
 
-All that it has in common with `hier_nmt` (windows, masks, caches, generation) is that family's code.
+Windows, masks, caches and generation are the code of `hier_nmt`.
 
 Dimensions: B batch, S source tokens, T target tokens, N summaries, D model width, V vocabulary, W width of word
 vectors.
@@ -25,19 +25,19 @@ from .word_vectors import NearestWordOutput, WordVectorEmbedding, mean_squared_e
 
 
 class HANPreTrainedModel(HierNMTPreTrainedModel):
-    """What all HAN models share: configuration class and abilities."""
+    """Base of all HAN models: configuration class and capabilities."""
 
     config: HANConfig  # type: ignore[assignment]  # it has the fields that the shared parts read
     _no_split_modules = ["HANEncoderLayer", "HANDecoderLayer"]
 
     def _init_weights(self, module: nn.Module) -> None:
-        """Initialises as the base class does; word vectors, until they are put in, like embeddings."""
+        """Initialises as the base class does, and word vectors, until they are set, like embeddings."""
         super()._init_weights(module)
         if isinstance(module, NearestWordOutput):
             init.normal_(module.weight, mean=0.0, std=self.config.init_std)
 
     def token_embedding(self, vocab_size: int) -> nn.Embedding:
-        """A new embedding of so many tokens, learned or made of word vectors."""
+        """A new embedding of this many tokens, learned or from word vectors."""
         if self.config.word_vector_size is None:
             return super().token_embedding(vocab_size)
         return WordVectorEmbedding(vocab_size, self.config.word_vector_size, self.config.d_model)
@@ -51,7 +51,7 @@ class HANPreTrainedModel(HierNMTPreTrainedModel):
     def mean_loss(
         self, logits: torch.Tensor, labels: torch.Tensor, num_items_in_batch: torch.Tensor | int | None
     ) -> torch.Tensor:
-        """Cross-entropy of the labels [B, T], or the mean squared error of the vectors that stand for them."""
+        """Cross-entropy of the labels [B, T], or the mean squared error of the predicted word vectors."""
         if self.config.word_vector_size is None:
             return super().mean_loss(logits, labels, num_items_in_batch)
         return mean_squared_error(logits, labels, self.config.word_vector_size, num_items_in_batch)
@@ -64,7 +64,7 @@ class HANPreTrainedModel(HierNMTPreTrainedModel):
                 module.weight.requires_grad_(False)
 
     def resize_token_embeddings(self, *args: Any, **kwargs: Any) -> nn.Embedding:
-        """Resizes learned embeddings; ValueError for word vectors, of which there are as many as were put in."""
+        """Resizes learned embeddings; ValueError for word vectors, whose number is fixed."""
         if self.config.word_vector_size is not None:
             raise ValueError("Word vectors cannot be resized; make a model of the new size and use set_word_vectors.")
         return super().resize_token_embeddings(*args, **kwargs)
@@ -101,15 +101,16 @@ class HANModel(HANPreTrainedModel, HierNMTModel):
 
 
 class HANForConditionalGeneration(HANPreTrainedModel, HierNMTForConditionalGeneration):
-    """The document translation model: logits of the next target token, or how near its vector is to each word's."""
+    """The document translation model: logits of the next target token, or how near the predicted vector is to that of
+    each word."""
 
     model_class = HANModel
 
     def set_word_vectors(self, source: torch.Tensor, target: torch.Tensor) -> None:
-        """Puts in the word vectors of the source words [V, W] and of the target words [V, W].
+        """Sets the word vectors of the source words [V, W] and of the target words [V, W].
 
         Raises:
-            ValueError: they have other shapes than the configuration says, or it has no word vectors.
+            ValueError: their shapes are not those of the configuration, or it has no word vectors.
         """
         if self.config.word_vector_size is None:
             raise ValueError("This model has no word vectors: its configuration has word_vector_size=None.")

@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Frozen word vectors at both ends of a network: what it reads, and among which its answer is looked up (Shen 2023).
+"""Frozen word vectors at both ends of a network: as input embeddings, and to look up the predicted word (Shen 2023).
 
 Dimensions: B batch, T target tokens, V vocabulary, W width of the word vectors, D model width.
 """
@@ -30,7 +30,8 @@ def mean_squared_error(
     """The mean squared error of the elements of predicted vectors, a scalar (Shen 2023, section IV.2.d).
 
     Args:
-        logits: [B, T, V], as `minus_squared_distances` gives them; over W, that of the label is the token's error.
+        logits: [B, T, V], as `minus_squared_distances` gives them; divided by W, the value at the label is minus the
+            token's error.
         labels: [B, T], -100 where nothing is to be predicted.
         vector_size: W.
         num_items_in_batch: what the sum over tokens is divided by; None: the number of labels that are not -100.
@@ -72,5 +73,5 @@ class NearestWordOutput(nn.Module):
         return self.projection(hidden_states)
 
     def forward(self, hidden_states: torch.Tensor) -> torch.Tensor:
-        """Minus squared distances [..., V] of what states [..., D] predict, in place of logits."""
+        """Minus squared distances [..., V] of the vectors that states [..., D] predict, used as logits."""
         return minus_squared_distances(self.vectors(hidden_states), self.weight)

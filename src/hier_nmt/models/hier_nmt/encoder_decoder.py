@@ -57,12 +57,12 @@ from .transformer_layers import (
 
 
 def is_dropped(module: nn.Module, probability: float) -> bool:
-    """Whether LayerDrop (Fan et al. 2019) leaves a layer out this time."""
+    """Whether LayerDrop (Fan et al. 2019) skips a layer in this call."""
     return module.training and probability > 0.0 and torch.rand([]).item() < probability
 
 
 class HierNMTPreTrainedModel(TranslationModelMixin, SafetensorsModel):
-    """What all HierNMT models share: configuration class, initialisation and abilities."""
+    """Base of all HierNMT models: configuration class, initialisation and capabilities."""
 
     config: HierNMTConfig
     base_model_prefix = "model"
@@ -82,13 +82,15 @@ class HierNMTPreTrainedModel(TranslationModelMixin, SafetensorsModel):
             init.zeros_(module.gate)
 
     def widen_selection(self, widening: float = 1.0) -> None:
-        """Lets conditional and hierarchical slots read more of the N sentences in training than t, their scores added.
+        """Makes conditional and hierarchical slots read more than t of the N sentences in training, with their scores
+        added.
 
-        A warm-up: relevance gets a gradient from more sentences, before it has to choose. Evaluation chooses as ever.
+        This is a warm-up: relevance gets gradients from more sentences before it has to select few. Evaluation does not
+        change.
 
         Args:
-            widening: from 0, t sentences, to 1, every sentence; between them N^widening t^(1 - widening). A compiled
-                model, whose shapes must not depend on sentences, takes the number of tokens for N.
+            widening: from 0 (t sentences) to 1 (all sentences); in between, N^widening t^(1 - widening) sentences. A
+                compiled model, whose shapes must not depend on sentences, uses the number of tokens as N.
 
         Raises:
             ValueError: `widening` is not from 0 to 1.
@@ -100,7 +102,7 @@ class HierNMTPreTrainedModel(TranslationModelMixin, SafetensorsModel):
                 module.selection_widening = widening
 
     def token_embedding(self, vocab_size: int) -> nn.Embedding:
-        """A new embedding of so many tokens; other families of models put in their own."""
+        """A new embedding of this many tokens; other model families override this."""
         return nn.Embedding(vocab_size, self.config.d_model, self.config.pad_token_id)
 
     def output_layer(self) -> nn.Module:
@@ -115,7 +117,7 @@ class HierNMTPreTrainedModel(TranslationModelMixin, SafetensorsModel):
 
 
 class HierNMTStack(HierNMTPreTrainedModel):
-    """Token embedding, positions, layers and final norm: what the encoder and the decoder are made of."""
+    """Token embedding, positions, layers and final norm: the common base of encoder and decoder."""
 
     def __init__(self, config: HierNMTConfig, vocab_size: int, layer_class: type[nn.Module], num_layers: int):
         super().__init__(config)
@@ -128,7 +130,8 @@ class HierNMTStack(HierNMTPreTrainedModel):
         self.gradient_checkpointing = False
 
     def add_positions(self, inputs_embeds: torch.Tensor, structure: DocumentStructure) -> torch.Tensor:
-        """What enters the first layer, [B, S, D]: the scaled embeddings [B, S, D] at their places in `structure`."""
+        """The input of the first layer [B, S, D]: the scaled embeddings [B, S, D] plus the encodings of their
+        positions."""
         positions = self.embed_positions(structure).to(inputs_embeds.dtype)
         hidden_states = inputs_embeds * self.embed_scale + positions
         if self.embed_norm is not None:
@@ -168,7 +171,7 @@ class HierNMTEncoder(HierNMTStack):
         inputs_embeds: torch.Tensor | None = None,
         **kwargs: Unpack[TransformersKwargs],
     ) -> HierNMTEncoderOutput:
-        """Source states [B, S, D] with the structure they were computed under.
+        """Source states [B, S, D] with the document structure that they were computed with.
 
         Args:
             input_ids: [B, S]; or `inputs_embeds`.
@@ -178,7 +181,7 @@ class HierNMTEncoder(HierNMTStack):
             inputs_embeds: [B, S, D], before scaling.
 
         Raises:
-            ValueError: there are no source tokens, or numbers that are not for them.
+            ValueError: there are no source tokens, or the ids do not fit them.
         """
         if (input_ids is None) == (inputs_embeds is None):
             raise ValueError("Pass exactly one of input_ids and inputs_embeds.")
@@ -264,13 +267,13 @@ class HierNMTDecoder(HierNMTStack):
 
         Args:
             input_ids: the newest Q target tokens [B, Q]; or `inputs_embeds`.
-            attention_mask: mask of the whole prefix [B, L], zero on padding; or a ready 4-dimensional mask.
-            sentence_ids, paragraph_ids: ids of the whole prefix [B, L], from 1, 0 on padding (columns past the
-                prefix, for static caches, are ignored); default: derived from `input_ids`, which then must be the whole
-                prefix wherever the configuration reads sentences.
+            attention_mask: mask of the whole prefix [B, L], zero on padding; or a complete 4-dimensional mask.
+            sentence_ids, paragraph_ids: ids of the whole prefix [B, L], from 1, 0 on padding (columns past the prefix,
+                for static caches, are ignored); default: derived from `input_ids`, which then must be the whole prefix
+                if the configuration reads sentences.
             encoder_hidden_states: source states [B, S, D].
             encoder_attention_mask: [B, S], zero on padding.
-            encoder_structure: structure of the source, or None where it is not known.
+            encoder_structure: structure of the source, or None if it is unknown.
             encoder_sentence_states: encodings of the source's sentences [B, N, D], where all layers share them.
             cache: of earlier tokens; `past_key_values` is its older name.
             inputs_embeds: [B, Q, D], before scaling.
@@ -338,9 +341,9 @@ class HierNMTDecoder(HierNMTStack):
         return sentence_units(self.config, encoder_structure.sentence_ids)
 
     def _cache(self, cache: Cache | None, use_cache: bool | None) -> EncoderDecoderCache | None:
-        """The cache, a new one if there is to be one; ValueError if it cannot be that of this network."""
+        """The cache, a new one if none is given and one is wanted; ValueError if this network cannot use it."""
         if use_cache and cache is None:
-            # One made for a configuration has no layers for context blocks.
+            # A cache that is made from a configuration has no layers for context blocks.
             config = self.config if self.config.context_attention is None else None
             return EncoderDecoderCache(DynamicCache(config=config), DynamicCache(config=config))
         if cache is not None and not isinstance(cache, EncoderDecoderCache):
@@ -348,7 +351,7 @@ class HierNMTDecoder(HierNMTStack):
         reads_sentences = self.config.restart_target_sentences or self.config.context_attention is not None
         if cache is not None and reads_sentences and cache.is_compileable:
             raise ValueError(
-                "context_block and restart_target_sentences need what a static cache has no place for; leave "
+                "context_block and restart_target_sentences do not work with a static cache; leave "
                 "cache_implementation as it is."
             )
         return cache
@@ -383,7 +386,7 @@ class HierNMTDecoder(HierNMTStack):
         keys: DocumentStructure | None,
         cache: EncoderDecoderCache | None,
     ) -> AttentionInputs:
-        """What the self-attention knows, whose keys are the whole target prefix."""
+        """The inputs of the self-attention, whose keys are the whole target prefix."""
         if attention_mask is None and keys is not None:
             attention_mask = keys.sentence_ids > 0
         target_cache = None if cache is None else cache.self_attention_cache

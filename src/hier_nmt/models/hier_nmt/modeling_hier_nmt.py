@@ -43,7 +43,7 @@ class HierNMTModel(EncoderDecoderEmbeddingsMixin, HierNMTPreTrainedModel):
     """Encoder and decoder without the output layer.
 
     Attributes:
-        encoder_class, decoder_class: what it is made of; other families of models put in their own.
+        encoder_class, decoder_class: classes of its parts; other model families set their own.
     """
 
     encoder_class: type[HierNMTEncoder] = HierNMTEncoder
@@ -147,7 +147,7 @@ class HierNMTForConditionalGeneration(OutputLayerMixin, HierNMTPreTrainedModel, 
     """The document translation model: logits of the next target token.
 
     Attributes:
-        model_class: what it is made of; other families of models put in their own.
+        model_class: class of its encoder-decoder; other model families set their own.
     """
 
     model_class: type[HierNMTModel] = HierNMTModel
@@ -171,9 +171,9 @@ class HierNMTForConditionalGeneration(OutputLayerMixin, HierNMTPreTrainedModel, 
     ) -> Self:
         """A document-level model with the weights of a Marian (OPUS-MT), M2M100, NLLB or mBART model.
 
-        It translates each sentence of a document exactly as that model translates the sentence alone, and can learn
-        from documents; `s4to4`, which reads windows of four sentences with the weights as they are, does so for single
-        sentences. `hier-nmt adapt` makes the tokenizers and the card, too.
+        Untrained, it translates each sentence of a document exactly as that model translates the sentence alone, and it
+        can be trained on documents. With `s4to4`, whose windows of four sentences are read with unchanged weights, this
+        holds for single sentences only. `hier-nmt adapt` also makes the tokenizers and the card.
 
         Args:
             pretrained_model_name_or_path: the sentence-level model, a folder or a name on the Hub.
@@ -181,10 +181,10 @@ class HierNMTForConditionalGeneration(OutputLayerMixin, HierNMTPreTrainedModel, 
                 see `adapted_config`.
             load_options: of `from_pretrained` of the sentence-level model, such as `revision` and `token`.
             options: fields of the configuration that differ, such as `num_selected_sentences=8`; `sep_token_id` and
-                `par_token_id` are the next ids behind the vocabulary unless the tokenizer has others.
+                `par_token_id` are the next ids after the vocabulary unless the tokenizer has others.
 
         Raises:
-            ValueError: another kind of network, or an option that no model can have.
+            ValueError: another kind of network, or an invalid option.
             OSError: there is no such model, or its weights are a pickle.
         """
         base = load_sentence_model(os.fspath(pretrained_model_name_or_path), **(load_options or {}))
@@ -274,8 +274,8 @@ class HierNMTForConditionalGeneration(OutputLayerMixin, HierNMTPreTrainedModel, 
     def decoding_cache(self) -> EncoderDecoderCache:
         """An empty cache, as `generate` makes it.
 
-        A step copies neither the whole translation nor, for beams, the source. Its rows are those of one batch of
-        documents, whose order stays.
+        A decoding step copies neither the whole translation nor, in beam search, the source. The rows are those of one
+        batch of documents, whose order must not change.
         """
         num_layers = self.config.decoder_layers
         return decoding_cache(num_layers if self.config.context_attention is None else 2 * num_layers)
@@ -292,16 +292,17 @@ class HierNMTForConditionalGeneration(OutputLayerMixin, HierNMTPreTrainedModel, 
         decoder_paragraph_ids: torch.Tensor | None = None,
         **kwargs: Any,
     ) -> dict[str, Any]:
-        """Inputs of one decoding step, with the numbers of the whole target prefix.
+        """Inputs of one decoding step, with the sentence and paragraph ids of the whole target prefix.
 
-        They are derived again from the prefix at every step: beam search reorders the prefix, not what was kept.
+        The ids are derived from the prefix at every step, because beam search reorders the prefix but no stored ids.
 
         Args:
             input_ids: the whole target prefix [B, L].
-            next_sequence_length: number of its newest tokens that are not cached yet; default: all the cache lacks.
+            next_sequence_length: number of its newest tokens that are not cached yet; default: all that the cache
+                lacks.
             cache: of earlier target tokens; `past_key_values` is its older name.
             decoder_attention_mask: [B, L], zero on left padding; default: found from `pad_token_id`.
-            decoder_sentence_ids, decoder_paragraph_ids: the caller's ids of a forced prefix; new tokens count on.
+            decoder_sentence_ids, decoder_paragraph_ids: the caller's ids of a forced prefix, which new tokens continue.
         """
         cache = one_cache(cache, past_key_values)
         if next_sequence_length is None and cache is not None:
@@ -313,7 +314,7 @@ class HierNMTForConditionalGeneration(OutputLayerMixin, HierNMTPreTrainedModel, 
         sentence_ids = target_numbers(input_ids, decoder_sentence_ids, self.config.separator_token_ids, mask)
         paragraph_ids = target_numbers(input_ids, decoder_paragraph_ids, self.config.paragraph_token_ids, mask)
         if isinstance(cache, EncoderDecoderCache) and cache.is_compileable:
-            # Compiled code wants the same shape at every step: that of the whole static cache.
+            # Compiled code needs the same shape at every step: that of the whole static cache.
             layer: Any = cache.self_attention_cache.layers[0]
             missing = layer.max_cache_len - input_ids.shape[1]
             sentence_ids = nn.functional.pad(sentence_ids, (0, max(missing, 0)))

@@ -19,7 +19,7 @@ from transformers import AutoConfig, AutoModelForSeq2SeqLM, PreTrainedConfig, Pr
 from ...configuration.configuration_hier_nmt import HierNMTConfig
 from ..common.safetensors_model import check_weights_are_safetensors
 
-# Adds nothing to the denominator of a softmax, in any type.
+# Adds nothing to the denominator of a softmax, in any dtype.
 HIDDEN_LOGIT = -10_000.0
 
 # Sentences as the base model reads them; other sentences are read by a gated block alone.
@@ -109,13 +109,13 @@ def _family(base: PreTrainedConfig) -> _Family:
         case "hier_nmt":
             for name, value in _OWN_SENTENCE_LEVEL.items():
                 if getattr(base, name) != value:
-                    raise ValueError(f"{name}={getattr(base, name)!r}: only a model of single sentences has {value!r}")
+                    raise ValueError(f"{name}={getattr(base, name)!r}: a model of single sentences must have {value!r}")
             own = {name: value for name, value in base.to_dict().items() if name not in _OF_THE_CHECKPOINT}
             return _Family(own)
         case other:
             raise ValueError(
-                f"model_type={other!r} is another network than Marian (OPUS-MT), M2M100, NLLB (m2m_100) or mBART, "
-                f"whose weights alone can be those of a hier_nmt model"
+                f"model_type={other!r} is not Marian (OPUS-MT), M2M100, NLLB (m2m_100) or mBART, the only networks "
+                f"whose weights fit a hier_nmt model"
             )
 
 
@@ -135,7 +135,7 @@ def adapted_config(base: PreTrainedConfig, attention: str = "conditional", **opt
             `document`, of the sentences that `conditional` or `hierarchical` attention selects; in windows of four with
             dense attention, `s4to4`; or not at all, `sentence`.
         options: fields of `HierNMTConfig` that differ; `sep_token_id` and `par_token_id` are by default the base's, or
-            the next two ids behind its vocabulary.
+            the next two ids after its vocabulary.
 
     Raises:
         ValueError: another network, an unknown `attention`, or separators with ids of other tokens.
@@ -244,9 +244,10 @@ def load_sentence_model(path: str, **kwargs: Any) -> PreTrainedModel:
 
 
 def reveal_separators(model: Any) -> bool:
-    """Gives separators that are hidden in the output the logits of the token that ends a text, and says if any were.
+    """Gives separators that are hidden in the output the logits of the token that ends a text; returns whether any
+    were.
 
-    For the beginning of a training with documents: from there on they are learned apart.
+    Call it when training on documents begins: from then on the model learns to tell these tokens apart.
     """
     config, layer = model.config, model.get_output_embeddings()
     bias = getattr(layer, "bias", None)

@@ -1,6 +1,7 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The structure of one forward's source and target, from what its caller gave: ids, masks, numbers, a cache.
+"""The structure of source and target in a forward pass, from what the caller gave: token ids, masks, sentence ids, a
+cache.
 
 Dimensions: B batch, S source tokens, Q decoder tokens of this call, L target tokens of the whole prefix (cached ones
 included), D model width.
@@ -47,8 +48,8 @@ def token_mask(
         config: names the padding token and the start token.
         input_ids: [B, S], or None: then everything unmasked is a token.
         inputs_embeds: [B, S, D], for its shape.
-        attention_mask: [B, S] if the caller gave one (others are not read); it decides. Without it padding is every
-            `pad_token_id`, but for a start token of that id in front.
+        attention_mask: the caller's mask [B, S], which takes precedence (masks of other ranks are ignored). Without it,
+            every `pad_token_id` is padding, except for a start token of that id at the beginning.
 
     Raises:
         ValueError: the mask is of another shape than the tokens.
@@ -80,10 +81,10 @@ def document_structure(
         config: names the separator tokens.
         input_ids: token ids [B, S], or None where only embeddings are known.
         attention_mask: [B, S], zero on padding.
-        sentence_ids, paragraph_ids: the caller's own ids [B, S], or None; what they say of padding is not read.
+        sentence_ids, paragraph_ids: the caller's own ids [B, S], or None; those on padding are ignored.
 
     Raises:
-        ValueError: a number is negative.
+        ValueError: an id is negative.
     """
     is_token = attention_mask.long()
     for name, numbers in (("Sentence", sentence_ids), ("Paragraph", paragraph_ids)):
@@ -91,7 +92,7 @@ def document_structure(
             continue
         below_zero = (numbers * is_token).clamp_max(0)
         if below_zero.any():
-            raise ValueError(f"{name} number {int(below_zero.min())} is negative: number from 1 on.")
+            raise ValueError(f"{name} id {int(below_zero.min())} is negative: ids begin with 1.")
     if sentence_ids is None and input_ids is not None:
         sentence_ids = sentence_ids_from_tokens(input_ids, config.separator_token_ids, attention_mask)
     if paragraph_ids is None and input_ids is not None:
@@ -110,7 +111,7 @@ def source_structure(
     sentence_ids: torch.Tensor | None,
     paragraph_ids: torch.Tensor | None,
 ) -> DocumentStructure | None:
-    """Structure of encoded source tokens, from the encoder's own output if it says; None where nothing says it."""
+    """Structure of encoded source tokens, from the encoder's output if it has one; None if it is unknown."""
     known_ids = (getattr(encoder_outputs, "sentence_ids", None), getattr(encoder_outputs, "paragraph_ids", None))
     if known_ids[0] is not None and known_ids[1] is not None:
         return DocumentStructure.from_ids(known_ids[0], known_ids[1])
@@ -134,7 +135,7 @@ def target_structure(
     Args as in `HierNMTDecoder.forward`.
 
     Raises:
-        ValueError: the configuration reads sentences, earlier tokens are cached and nothing says their sentences.
+        ValueError: the configuration reads sentences, earlier tokens are cached and their sentences are unknown.
     """
     num_queries = inputs_embeds.shape[1]
     past_length: int | torch.Tensor = 0 if cache is None else cache.get_seq_length()
@@ -145,7 +146,7 @@ def target_structure(
             paragraph_ids = (sentence_ids > 0).long()
         keys = DocumentStructure.from_ids(sentence_ids, paragraph_ids)
         return keys.select(past_length, num_queries), keys
-    # A static cache says its length as a tensor: what it holds can be known only outside of compiled code.
+    # The length of a static cache is a tensor, whose value is known only outside of compiled code.
     if isinstance(past_length, torch.Tensor) and not torch.compiler.is_compiling():
         past_length = int(past_length)
     if isinstance(past_length, int) and past_length == 0:
@@ -154,7 +155,7 @@ def target_structure(
         return keys, keys
     if config.reads_sentences:
         raise ValueError(
-            "This configuration reads the sentences of the target prefix, and the cache hides them: pass "
+            "This configuration reads the sentences of the target prefix, which the cache does not hold: pass "
             "decoder_sentence_ids (and decoder_paragraph_ids) for the whole prefix, as generate() does."
         )
     if attention_mask is not None and attention_mask.ndim == 2:
@@ -171,7 +172,7 @@ def target_numbers(
     separator_token_ids: Collection[int],
     attention_mask: torch.Tensor | None,
 ) -> torch.Tensor:
-    """Numbers [B, L] of all tokens of a target prefix: counted from its separators, or on from those `given` [B, P]."""
+    """Ids [B, L] of all tokens of a target prefix: derived from its separators, or continuing those `given` [B, P]."""
     if given is None:
         return sentence_ids_from_tokens(input_ids, separator_token_ids, attention_mask)
     numbers = continue_sentence_ids(given, input_ids, separator_token_ids)
@@ -181,10 +182,10 @@ def target_numbers(
 def mask_right_padding(
     input_ids: torch.Tensor, pad_token_id: int | None, attention_mask: torch.Tensor | None
 ) -> torch.Tensor | None:
-    """The mask [B, L] of a target prefix [B, L] without padding behind its tokens; None if there is nothing to hide.
+    """The mask [B, L] of a target prefix [B, L] without padding after its tokens; None if there is nothing to mask.
 
-    `generate` appends padding to rows that are finished. It has no place in the document: neither may it be seen, nor
-    may it run out of positions while other rows go on.
+    `generate` appends padding to rows that are finished. It is not part of the document: it must not be attended to,
+    and must not run out of positions while other rows continue.
 
     Args:
         input_ids: [B, L].
@@ -203,9 +204,9 @@ def mask_right_padding(
 def next_token_sentence_ids(
     config: HierNMTConfig, queries: DocumentStructure, input_ids: torch.Tensor | None
 ) -> DocumentStructure:
-    """The Q newest target tokens under the ids of the sentences they write: those of the tokens behind them.
+    """The Q newest target tokens with the ids of the sentences that they predict: those of the tokens after them.
 
-    Behind the last token stands nothing yet: a separator writes the next sentence, anything else its own.
+    The last token has no successor yet: a separator predicts the next sentence, any other token its own.
     """
     if config.restart_target_sentences:
         return queries
@@ -223,8 +224,8 @@ def restarted_structure(
 
     Args:
         config: names the separators.
-        input_ids: the newest tokens [B, Q]; without them, none of the last tokens is taken for a separator.
-        prefix: the structure of the whole prefix [B, L] in which it closes the one before.
+        input_ids: the newest tokens [B, Q]; without them, none of the last tokens counts as a separator.
+        prefix: the structure of the whole prefix [B, L] in which a separator closes the previous sentence.
         num_queries: Q.
     """
     assert prefix is not None  # of a configuration that reads sentences

@@ -51,7 +51,7 @@ CROSS_ATTENTION_CLASSES: dict[str, type[MultiHeadAttention]] = {
     "conditional": ConditionalCrossAttention,
     "hierarchical": HierarchicalCrossAttention,
 }
-# What makes the vectors that context blocks read; other slots choose among sentences, which only the first encodes.
+# The encoders of what context blocks read. Slots that select sentences need the first, which encodes sentences.
 SENTENCE_ENCODER_CLASSES: dict[str, type[SentenceEncoder] | type[ConvolutionalSummaries]] = {
     "source2token": SentenceEncoder,
     "conv": ConvolutionalSummaries,
@@ -59,7 +59,7 @@ SENTENCE_ENCODER_CLASSES: dict[str, type[SentenceEncoder] | type[ConvolutionalSu
 
 
 def target_context_attention(context_attention: str) -> str:
-    """How the decoder's context block reads the target: a tree would span sentences that are not written yet."""
+    """How the decoder's context block reads the target: a tree would span sentences that do not exist yet."""
     return "conditional" if context_attention == "hierarchical" else context_attention
 
 
@@ -86,7 +86,7 @@ class FeedForward(nn.Module):
 
 
 class Residual(nn.Module):
-    """Residual connection with layer norm, in front of the block (`normalize_before`) or behind it, and dropout."""
+    """Residual connection with layer norm, before the block (`normalize_before`) or after it, and dropout."""
 
     def __init__(self, config: HierNMTConfig):
         super().__init__()
@@ -95,11 +95,11 @@ class Residual(nn.Module):
         self.dropout = config.dropout
 
     def pre(self, hidden_states: torch.Tensor) -> torch.Tensor:
-        """What the block reads, [B, Q, D]."""
+        """The input of the block [B, Q, D]."""
         return self.layer_norm(hidden_states) if self.normalize_before else hidden_states
 
     def post(self, hidden_states: torch.Tensor, change: torch.Tensor) -> torch.Tensor:
-        """The states [B, Q, D] with what the block made of them, `change` [B, Q, D]."""
+        """The states [B, Q, D] plus the output of the block, `change` [B, Q, D]."""
         change = nn.functional.dropout(change, p=self.dropout, training=self.training)
         hidden_states = hidden_states + change
         return hidden_states if self.normalize_before else self.layer_norm(hidden_states)
@@ -110,9 +110,8 @@ class Residual(nn.Module):
 
 
 class SentenceReadingLayer(GradientCheckpointingLayer):
-    """A layer with an attention slot, sentence heads beside it and a context block behind it (Trankova et al. 2024,
-    section 2), all of which read encodings of the same sentences. Heads and block exist where the configuration asks
-    for them.
+    """A layer with an attention slot, sentence heads beside it and a context block after it (Trankova et al. 2024,
+    section 2), all of which read encodings of the same sentences. Heads and block exist if the configuration has them.
 
     Args:
         config: the model's configuration.
@@ -139,7 +138,7 @@ class SentenceReadingLayer(GradientCheckpointingLayer):
         return attention.sentence_keys(states, mask), heads, context
 
     def _read_context(self, hidden_states: torch.Tensor, keys: Any, **kwargs: Any) -> torch.Tensor:
-        """The states [B, Q, D] behind the context block."""
+        """The states [B, Q, D] after the context block."""
         context_attn = self.context_attn
         if context_attn is None:
             return hidden_states
@@ -246,7 +245,7 @@ class HierNMTDecoderLayer(SentenceReadingLayer):
             encoder_hidden_states: [B, S, D], or None.
             source_sentences: where the source's sentences are, if their encodings are read.
             source_sentence_states: their encodings [B, N, D], if all layers share them.
-            pooling: how target sentences are encoded, if all layers do it alike.
+            pooling: how target sentences are encoded, if all layers share it.
             cache: of the decoder, or None.
             target_context, source_context: of the gated context blocks, if there are any.
         """

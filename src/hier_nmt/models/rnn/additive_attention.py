@@ -20,7 +20,7 @@ class SourceStates(NamedTuple):
     Attributes:
         states: of the tokens [B, S, D], called annotations by Bahdanau et al. (2014).
         is_token: boolean [B, S], False on padding.
-        summary: the states in which the encoder ended [B, D].
+        summary: the final states of the encoder [B, D].
         keys: the states as they are compared with queries [B, S, A]; None where nothing is compared.
     """
 
@@ -79,7 +79,7 @@ class AdditiveAttention(nn.Module):
 
 
 class FixedContext(nn.Module):
-    """No attention: at every step the same vector, the state in which the encoder ended (Cho et al. 2014)."""
+    """No attention: at every step the same vector, the final state of the encoder (Cho et al. 2014)."""
 
     def __init__(self, config: RNNNMTConfig):
         super().__init__()

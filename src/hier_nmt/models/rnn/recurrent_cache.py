@@ -15,7 +15,7 @@ TensorChange = Callable[[torch.Tensor], torch.Tensor]
 
 
 class DecoderState(NamedTuple):
-    """The state of a recurrent decoder behind some target tokens.
+    """The state of a recurrent decoder after some target tokens.
 
     Attributes:
         layers: of each recurrent layer its tensors [B, D].
@@ -26,7 +26,7 @@ class DecoderState(NamedTuple):
     attentional_vector: torch.Tensor
 
     def changed(self, change: TensorChange) -> "DecoderState":
-        """The state with each of its tensors changed."""
+        """The state with a function applied to each of its tensors."""
         layers = tuple(tuple(change(tensor) for tensor in layer) for layer in self.layers)
         return DecoderState(layers, change(self.attentional_vector))
 
@@ -35,7 +35,7 @@ class RecurrentCache(Cache):
     """The state of a recurrent decoder as a cache of Transformers: its size does not grow with the target.
 
     Attributes:
-        state: behind the tokens seen so far; None before the first.
+        state: after the tokens seen so far; None before the first.
         source_keys: keys of the source tokens [B, S, A], made once; None without attention.
     """
 
@@ -49,16 +49,16 @@ class RecurrentCache(Cache):
         return f"{type(self).__name__}(num_tokens={self._num_tokens}, batch_size={self.batch_size})"
 
     def remember(self, state: DecoderState, source_keys: torch.Tensor | None, num_tokens: int) -> None:
-        """Takes the state behind `num_tokens` further tokens."""
+        """Stores the state after `num_tokens` further tokens."""
         self.state, self.source_keys = state, source_keys
         self._num_tokens += num_tokens
 
     def get_seq_length(self, layer_idx: int = 0) -> int:
-        """Number of target tokens seen, left padding counted."""
+        """Number of target tokens seen, including left padding."""
         return self._num_tokens
 
     def get_max_length(self, layer_idx: int | None = None) -> int:
-        """-1: there is no longest target."""
+        """-1: the length of the target is not limited."""
         return -1
 
     def reset(self) -> None:
@@ -78,9 +78,9 @@ class RecurrentCache(Cache):
         self._change(lambda tensor: tensor.repeat_interleave(repeats, dim=0))
 
     def crop(self, tokens_to_remove: int) -> None:
-        """Nothing for 0 tokens; a recurrent state cannot be taken back: ValueError for any other number."""
+        """Does nothing for 0 tokens; ValueError for any other number, as a recurrent state cannot be rolled back."""
         if tokens_to_remove:
-            raise ValueError(f"a recurrent state cannot be taken back by tokens_to_remove={tokens_to_remove}")
+            raise ValueError(f"a recurrent state cannot be rolled back by tokens_to_remove={tokens_to_remove}")
 
     @property
     def batch_size(self) -> int:

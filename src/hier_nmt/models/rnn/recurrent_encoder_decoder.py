@@ -22,7 +22,7 @@ from .recurrent_layers import RNN_CLASSES, last_states, recurrent_layers, run_ov
 
 
 class RNNNMTPreTrainedModel(TranslationModelMixin, MakesItsOwnCache, SafetensorsModel):
-    """What all RNNNMT models share: configuration class, initialisation and abilities."""
+    """Base of all RNNNMT models: configuration class, initialisation and capabilities."""
 
     config: RNNNMTConfig
     embed_tokens: nn.Embedding
@@ -40,7 +40,7 @@ class RNNNMTPreTrainedModel(TranslationModelMixin, MakesItsOwnCache, Safetensors
                     init.zeros_(parameter)
 
     def _embed(self, input_ids: torch.Tensor | None, inputs_embeds: torch.Tensor | None, side: str) -> torch.Tensor:
-        """What enters the first layer, [B, S, E]: the embeddings, given or looked up, under dropout."""
+        """The input of the first layer [B, S, E]: the embeddings, given or looked up, with dropout."""
         if (input_ids is None) == (inputs_embeds is None):
             raise ValueError(f"Pass exactly one of {side}input_ids and {side}inputs_embeds.")
         embeddings = self.embed_tokens(input_ids) if inputs_embeds is None else inputs_embeds
@@ -53,7 +53,7 @@ def source_mask(
     states: torch.Tensor,
     attention_mask: torch.Tensor | None,
 ) -> torch.Tensor:
-    """Which source tokens are none of the padding, boolean [B, S].
+    """Boolean [B, S]: True on source tokens, False on padding.
 
     Args:
         config: names the padding.
@@ -85,7 +85,7 @@ def target_mask(
     embeddings: torch.Tensor,
     attention_mask: torch.Tensor | None,
 ) -> torch.Tensor:
-    """At which of the newest target tokens the decoder goes on, boolean [B, Q].
+    """Boolean [B, Q]: True on the newest target tokens, False on padding, at which the decoder keeps its state.
 
     Args:
         config: names padding and start token.
@@ -161,7 +161,7 @@ class RNNNMTDecoder(RNNNMTPreTrainedModel):
     With the token y of the step, the state s before it and a context c, which is what the attention slot reads of the
     source (Ogunnaike 2022, eq. 3 and 5 to 7): the new state is f(s, [y, c]), and the attentional vector, from which the
     next token is predicted, tanh(W [new state, c, y]). With input feeding f also reads the attentional vector of the
-    step before (Luong et al. 2015, section 3.3). The first state is tanh(W of the state in which the encoder ended).
+    step before (Luong et al. 2015, section 3.3). The first state is tanh(W [final state of the encoder]).
     """
 
     def __init__(self, config: RNNNMTConfig):
@@ -243,7 +243,7 @@ class RNNNMTDecoder(RNNNMTPreTrainedModel):
     def _source(
         self, states: torch.Tensor, attention_mask: torch.Tensor | None, cache: RecurrentCache | None
     ) -> SourceStates:
-        """What the steps read of the source; its keys from the cache where they are there."""
+        """What the steps read of the source, with its keys from the cache if it has them."""
         is_token = source_mask(self.config, None, states, attention_mask)
         keys = self.attention.keys(states) if cache is None or cache.source_keys is None else cache.source_keys
         return SourceStates(states, is_token, last_states(states, is_token, self.config.bidirectional), keys)
@@ -260,7 +260,7 @@ class RNNNMTDecoder(RNNNMTPreTrainedModel):
     def _step(
         self, state: DecoderState, embedding: torch.Tensor, source: SourceStates, goes_on: torch.Tensor
     ) -> tuple[DecoderState, torch.Tensor | None]:
-        """The state behind one more token with the embedding [B, E], and the weights of the source tokens [B, S].
+        """The state after one more token with the embedding [B, E], and the weights of the source tokens [B, S].
 
         Rows whose `goes_on`, boolean [B, 1], is False keep their state.
         """

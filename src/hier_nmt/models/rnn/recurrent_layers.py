@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Recurrent layers: over whole sentences, in which padding has no part, and one step at a time.
+"""Recurrent layers: over whole sentences, which ignore padding, and one step at a time.
 
 Dimensions: B batch, S tokens, I input width, D width of the states.
 """
@@ -20,7 +20,7 @@ class LSTMStep(nn.LSTMCell):
     def forward(  # type: ignore[override]  # the same call for all cells
         self, inputs: torch.Tensor, state: tuple[torch.Tensor, ...]
     ) -> tuple[torch.Tensor, ...]:
-        """The state behind the inputs [B, I]."""
+        """The state after the inputs [B, I]."""
         hidden, cell = state
         return super().forward(inputs, (hidden, cell))
 
@@ -33,7 +33,7 @@ class GRUStep(nn.GRUCell):
     def forward(  # type: ignore[override]  # the same call for all cells
         self, inputs: torch.Tensor, state: tuple[torch.Tensor, ...]
     ) -> tuple[torch.Tensor, ...]:
-        """The state behind the inputs [B, I]."""
+        """The state after the inputs [B, I]."""
         return (super().forward(inputs, state[0]),)
 
 
@@ -50,14 +50,14 @@ RNN_CLASSES: dict[str, RNNType] = {"lstm": RNNType(nn.LSTM, LSTMStep), "gru": RN
 def run_over_tokens(rnn: nn.Module, inputs: torch.Tensor, is_token: torch.Tensor) -> torch.Tensor:
     """The outputs of a recurrent layer [B, S, D] for the inputs [B, S, I], as if there were no padding; zeros on it.
 
-    Padding may stand anywhere, so on the left too.
+    Padding may be anywhere, including on the left.
 
     Args:
         rnn: an LSTM or GRU with `batch_first`.
         inputs: [B, S, I].
         is_token: boolean [B, S]; each row needs a token.
     """
-    order = (~is_token).long().argsort(dim=1, stable=True)  # the tokens first, as they stand
+    order = (~is_token).long().argsort(dim=1, stable=True)  # the tokens first, in their order
     packed = pack_padded_sequence(
         _reordered(inputs, order), is_token.sum(1).cpu(), batch_first=True, enforce_sorted=False
     )
@@ -71,7 +71,7 @@ def _reordered(states: torch.Tensor, order: torch.Tensor) -> torch.Tensor:
 
 
 def last_states(states: torch.Tensor, is_token: torch.Tensor, bidirectional: bool) -> torch.Tensor:
-    """The states [B, D] in which the encoder ended, of the states [B, S, D] of its tokens.
+    """The final states [B, D] of the encoder, from the states [B, S, D] of its tokens.
 
     With both directions the first half of the width ends at the last token and the second half at the first.
 
@@ -96,7 +96,7 @@ def take_step(
     goes_on: torch.Tensor,
     dropout: float,
 ) -> tuple[tuple[torch.Tensor, ...], ...]:
-    """The states of all layers one step later, or the same as before where a row does not go on.
+    """The states of all layers one step later, or the same as before where a row does not continue.
 
     Args:
         cells: one for each layer.

@@ -20,9 +20,10 @@ from torch.autograd import grad
 
 from hier_nmt.cli.main import main
 from hier_nmt.kernels.cpu import compiled
-from hier_nmt.kernels.torch_cpu import grouped_attention
+from hier_nmt.kernels.torch_cpu import grouped_attention, tree_search
 from hier_nmt.kernels.torch_cpu.block_plan import rank_sentences
 from hier_nmt.kernels.torch_cpu.grouped_attention import Dropout
+from hier_nmt.ops import sentence_tree
 from hier_nmt.ops.backends import backend_for, unregister_backend
 from hier_nmt.ops.selected_attention import attend_selected_sentences, is_grouped
 from hier_nmt.ops.sentence_selection import relevance_of_selected, select_by_relevance
@@ -424,8 +425,33 @@ def test_of_nodes_that_are_equally_relevant_the_walk_keeps_the_first(t):
         assert traverse_tree(query, keys, masks, t, selection)[0].tolist() == [[[list(range(t))]]]
 
 
+def spoilt_walk(number: float, width: int = 16, num_sentences: int = 40):
+    """A query and keys with this number in some places, and the masks of all levels."""
+    sizes = [num_sentences]
+    while sizes[-1] > 1:
+        sizes.append((sizes[-1] + 1) // 2)
+    leaves = random_leaves((1, 2, 20, width), *[(1, 2, size, width) for size in sizes])
+    query, *keys = (leaf.detach() for leaf in leaves)
+    query[:, 0, 3, 5] = number
+    keys[0][:, :, [5, 17, 30]] = number
+    keys[2][:, 1, 3, 2] = number
+    return query, keys, [torch.ones(1, size, dtype=torch.bool) for size in sizes]
+
+
+@pytest.mark.parametrize("has_own", [False, True], ids=["", "own"])
+@pytest.mark.parametrize("t", [1, 4, 9])  # up to 8, several queries walk together
+@pytest.mark.parametrize("number", [torch.nan, torch.inf, -torch.inf])
+def test_nodes_without_a_finite_score_rank_as_in_the_plain_form(number, t, has_own):
+    query, keys, masks = spoilt_walk(number)
+    own = torch.arange(1, 21)[None] if has_own else None
+    indices, is_kept = sentence_tree.search_tree(query, keys, masks, t, own)
+    for backend in (compiled, tree_search):
+        found = backend.search_tree(query, keys, masks, t, own)
+        torch.testing.assert_close(found, (indices, is_kept), rtol=0, atol=0)
+
+
 @pytest.mark.parametrize("t", [1, 4, 9])
-def test_a_query_or_a_node_that_is_no_number_changes_no_walk_but_its_own(t):
+def test_a_nan_changes_no_walk_but_those_that_meet_it_and_is_kept_by_them(t):
     sizes = (40, 20, 10, 5, 3, 2, 1)
     query, *keys = (leaf.detach() for leaf in random_leaves((1, 2, 20, 16), *[(1, 2, size, 16) for size in sizes]))
     masks = [torch.ones(1, size, dtype=torch.bool) for size in sizes]
@@ -436,13 +462,14 @@ def test_a_query_or_a_node_that_is_no_number_changes_no_walk_but_its_own(t):
     torch.testing.assert_close(indices[:, :, is_other], expected[0][:, :, is_other])
     torch.testing.assert_close(scores[:, :, is_other], expected[1][:, :, is_other])
     assert ((indices >= 0) & (indices < 40)).all()
+    spoilt = [keys[0].index_fill(2, torch.tensor(17), torch.nan), *keys[1:]]
     for selection in ("cumulative", "node"):
         before = traverse_tree(query, keys, masks, t, selection)[0]
-        reads = (before == 17).any(-1, keepdim=True)
-        spoilt = [keys[0].index_fill(2, torch.tensor(17), torch.nan), *keys[1:]]
         after = traverse_tree(query, spoilt, masks, t, selection)[0]
-        assert not (after == 17)[:, :, is_other].any()
-        assert (after == before)[~reads.expand_as(before)].all()
+        # Every walk that kept leaf 17 met it, and still keeps it.
+        keeps = (after == 17).any(-1, keepdim=True)
+        assert keeps[(before == 17).any(-1, keepdim=True)].all()
+        assert (after == before)[~keeps.expand_as(before)].all()
 
 
 def test_relevance_of_sentences_named_twice_adds_up_in_the_gradient():

@@ -11,7 +11,7 @@ from tiny_models import HIERARCHICAL, SEP, VARIANTS, source_inputs, tiny_model
 from transformers.cache_utils import DynamicCache, DynamicLayer, EncoderDecoderCache
 
 from hier_nmt.configuration.library_internals import CACHE_NAME
-from hier_nmt.models.hier_nmt.decoding_cache import FIRST_ROOM, GrowingLayer, SourceLayer, decoding_cache
+from hier_nmt.models.hier_nmt.decoding_cache import INITIAL_CAPACITY, GrowingLayer, SourceLayer, decoding_cache
 
 
 def both_layers() -> tuple[GrowingLayer, DynamicLayer]:
@@ -26,10 +26,10 @@ def add(layers: Any, num_tokens: int, batch_size: int = 3) -> None:
         torch.testing.assert_close(growing, dynamic, rtol=0.0, atol=0.0)
 
 
-@pytest.mark.parametrize("num_tokens", [1, 7, FIRST_ROOM])
+@pytest.mark.parametrize("num_tokens", [1, 7, INITIAL_CAPACITY])
 def test_it_holds_what_it_was_given_through_every_growth(num_tokens):
     layers = both_layers()
-    for _ in range(3 * FIRST_ROOM // num_tokens):
+    for _ in range(3 * INITIAL_CAPACITY // num_tokens):
         add(layers, num_tokens)
     assert layers[0].get_seq_length() == layers[1].get_seq_length()
 
@@ -84,13 +84,13 @@ def test_gradients_reach_what_was_given():
 
 def test_a_token_costs_no_copy_of_all_before_it():
     layer = GrowingLayer()
-    layer.update(*torch.randn(2, 1, 2, FIRST_ROOM, 5))
+    layer.update(*torch.randn(2, 1, 2, INITIAL_CAPACITY, 5))
     newest = torch.randn(2, 1, 2, 1, 5)
     with LiveNumbers() as live:
         keys, values = layer.update(*newest)
     # Both have room for twice as much as they held first: nothing new is held, and what is given back is that room.
     assert live.most == 0
-    assert keys.shape == values.shape == (1, 2, FIRST_ROOM + 1, 5)
+    assert keys.shape == values.shape == (1, 2, INITIAL_CAPACITY + 1, 5)
 
 
 @pytest.mark.parametrize("changes", VARIANTS.values(), ids=VARIANTS)

@@ -83,7 +83,7 @@ def test_tokens_cannot_be_taken_back() -> None:
     cache = filled()
     cache.crop(0)
     assert cache.get_seq_length() == 4
-    with pytest.raises(ValueError, match="cannot be taken back by tokens_to_remove=1"):
+    with pytest.raises(ValueError, match="cannot be rolled back by tokens_to_remove=1"):
         cache.crop(1)
     assert not cache.is_croppable
     assert not cache.is_compileable
