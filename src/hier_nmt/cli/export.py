@@ -26,9 +26,10 @@ from transformers import AutoModelForSeq2SeqLM
 from ..data.corpora import read_documents
 from ..data.documents import SentencePair
 from ..data.tokenization import load_tokenizers
+from ..jobs.load_checkpoints import load_config, single_sentence_config
 from ..publishing.ctranslate2_export import check_expressible, export_ctranslate2
 from ..publishing.ctranslate2_model import open_translator
-from ..publishing.onnx_export import check_exportable, export_model, quantize_model
+from ..publishing.onnx_export import ExportError, check_exportable, export_model, quantize_model
 from ..publishing.onnx_translator import OnnxTranslator
 
 Greedy = Callable[[list[int]], list[int]]
@@ -115,9 +116,12 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _export(options: argparse.Namespace) -> None:
-    model: Any = AutoModelForSeq2SeqLM.from_pretrained(options.model, dtype=torch.float32)
-    config = model.config
-    (check_exportable if options.to == "onnx" else check_expressible)(config)
+    config: Any = load_config(options.model)
+    if options.to == "onnx":
+        check_exportable(config)
+    else:
+        config = _expressible(config, options.model)
+    model: Any = AutoModelForSeq2SeqLM.from_pretrained(options.model, config=config, dtype=torch.float32)
     tokenizers = load_tokenizers(options.model)
     limit = config.max_target_tokens
     folders = (to_onnx if options.to == "onnx" else to_ctranslate2)(model, tokenizers, options)
@@ -132,6 +136,24 @@ def _export(options: argparse.Namespace) -> None:
             decode = with_onnx(folder, limit) if is_onnx else with_ctranslate2(folder, tokenizers, limit)
             forms[name] = (decode, size_of(folder))
         compare(forms, tokenizers, list(itertools.islice(pairs, options.limit)))
+
+
+def _expressible(config: Any, checkpoint: Path) -> Any:
+    """The configuration, or that of single sentences if CTranslate2 has no equal of the network.
+
+    Raises:
+        ExportError: CTranslate2 has no equal of either.
+    """
+    try:
+        check_expressible(config)
+        return config
+    except ExportError as error:
+        alone = single_sentence_config(checkpoint)
+        if alone is None:
+            raise
+        check_expressible(alone)
+        print(f"exported for single sentences, which it translates as with --strategy sentence: {error}")
+        return alone
 
 
 def to_onnx(model: Any, tokenizers: Any, options: argparse.Namespace) -> dict[str, Path]:

@@ -112,7 +112,7 @@ def make_server(options: argparse.Namespace) -> Any:
         file_seconds=options.file_timeout,
     )
     batches = PipelineBatches(
-        load_pipeline(options.model, options.device, options.engine),
+        load_pipeline(options.model, options.device, options.engine, options.strategy),
         batch_size=options.batch_size,
         num_beams=options.beams,
         strategy=options.strategy,

@@ -150,7 +150,7 @@ def _translated(
     task: _Task, options: argparse.Namespace, workers: Workers, waits: bool, total: DecodingStatistics
 ) -> tuple[bytes, list[TranslatedSentence]]:
     """The content of the translated file, and its sentences; reports on standard error what was skipped or kept."""
-    pipe = _pipeline(options.model, options.device, options.engine)
+    pipe = _pipeline(options.model, options.device, options.engine, options.strategy)
     statistics = DecodingStatistics()
     terms: list[TermUse] = []
     how: dict[str, Any] = {

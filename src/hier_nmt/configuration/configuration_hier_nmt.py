@@ -240,6 +240,32 @@ class HierNMTConfig(TransformerConfig):
         of_slot = getattr(self, f"num_selected_sentences_{slot}")
         return self.num_selected_sentences if of_slot is None else of_slot
 
+    def single_sentence_fields(self) -> dict[str, Any]:
+        """The fields to change for the Transformer that translates single sentences as this network translates each
+        of them alone, with the weights that both have.
+
+        Raises:
+            ValueError: there is none.
+        """
+        for name, unchanged in (
+            ("context_block", ("none",)),
+            ("segment_embedding", ("none",)),
+            ("position_encoding", ("sequential", "segment_shifted")),
+        ):
+            if (found := getattr(self, name)) not in unchanged:
+                raise ValueError(f"{name}={found!r} changes single sentences, too")
+        slots = ("encoder_self_attention", "decoder_self_attention", "cross_attention")
+        if "big_bird" in [getattr(self, slot) for slot in slots]:
+            raise ValueError("'big_bird' attention does not read all of a sentence")
+        return {
+            **dict.fromkeys(slots, "document"),
+            "position_encoding": "sequential",
+            "segment_shift": 0,
+            "token_position_origin": "document",
+            "restart_target_sentences": False,
+            "window_sentences": 1,
+        }
+
     def name_choices(self) -> Mapping[str, Collection[str]]:
         """The fields that hold names, and the names that each may hold."""
         return {

@@ -39,8 +39,24 @@ def device_of(device: str, workers: Workers) -> str:
     return device
 
 
-def load_pipeline(checkpoint: str | Path, device: str, engine: str = "torch") -> Any:
+def single_sentence_config(checkpoint: str | Path) -> PreTrainedConfig | None:
+    """The configuration by which a checkpoint directory holds a plain Transformer of single sentences, which every
+    engine can run; None if there is none, see `HierNMTConfig.single_sentence_fields`."""
+    config: Any = load_config(checkpoint)
+    try:
+        fields = config.single_sentence_fields()
+    # Another family has no such method.
+    except (AttributeError, ValueError):
+        return None
+    for name, value in fields.items():
+        setattr(config, name, value)
+    return config  # type: ignore[no-any-return]
+
+
+def load_pipeline(checkpoint: str | Path, device: str, engine: str = "torch", strategy: str | None = None) -> Any:
     """The translation pipeline of a checkpoint directory, with its model, tokenizer and target tokenizer.
+
+    With the strategy `sentence` engines other than PyTorch run a model as `single_sentence_config` has it.
 
     On a CPU the model is in float32, since few CPUs are faster in bfloat16, and without PyTorch's fused attention,
     which is slower there for the single query of a decoding step.
@@ -56,10 +72,17 @@ def load_pipeline(checkpoint: str | Path, device: str, engine: str = "torch") ->
     dtype: Any = torch.float32 if on_cpu else "auto"
     attention = {"attn_implementation": "eager" if on_cpu else None}
     task: Any = "translation"
+    config = single_sentence_config(checkpoint) if strategy == "sentence" and engine != "torch" else None
+    options: dict[str, Any] = {"device": device, "dtype": dtype, "model_kwargs": attention, "engine": engine}
     logging.disable_progress_bar()
+    verbosity = logging.get_verbosity()
+    if config is not None:
+        # It would tell that weights are left over.
+        logging.set_verbosity_error()
     try:
-        return pipeline(task, model=str(checkpoint), device=device, dtype=dtype, model_kwargs=attention, engine=engine)
+        return pipeline(task, model=str(checkpoint), config=config, **options)
     finally:
+        logging.set_verbosity(verbosity)
         logging.enable_progress_bar()
 
 

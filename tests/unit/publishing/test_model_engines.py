@@ -13,6 +13,7 @@ from tiny_models import tiny_model
 from transformers import AutoModelForSeq2SeqLM, LogitsProcessor, pipeline
 
 from hier_nmt.data.tokenization import load_tokenizers
+from hier_nmt.jobs.load_checkpoints import single_sentence_config
 from hier_nmt.jobs.saved_translations import ResumeError
 from hier_nmt.jobs.translate_corpus import translate_documents
 from hier_nmt.publishing import model_engines
@@ -60,10 +61,16 @@ def test_without_a_place_to_write_to_auto_leaves_the_model_to_pytorch(
         with_engine(model, "ctranslate2")
 
 
+def shipped_model() -> Any:
+    """The shipped model, as a Transformer of single sentences, which every engine can run."""
+    config = single_sentence_config(CHECKPOINT)
+    return AutoModelForSeq2SeqLM.from_pretrained(CHECKPOINT, config=config, dtype=torch.float32)
+
+
 @pytest.fixture(scope="module")
 def pytorch_model() -> Any:
-    """The shipped model."""
-    return AutoModelForSeq2SeqLM.from_pretrained(CHECKPOINT, dtype=torch.float32)
+    """The model of `shipped_model`, run by PyTorch."""
+    return shipped_model()
 
 
 @pytest.fixture(scope="module", params=[pytest.param("onnx", marks=pytest.mark.slow), "ctranslate2"])
@@ -147,9 +154,9 @@ def test_a_model_is_exported_once(model: Any, pytorch_model: Any, engine: str, m
 
 def test_the_pipeline_takes_an_engine(model: Any, engine: str) -> None:
     text = "The committee met on Monday.\n\nIt will report in May."
+    options: dict[str, Any] = {"model": str(CHECKPOINT), "config": single_sentence_config(CHECKPOINT)}
     expected, output = (
-        pipeline("translation", model=str(CHECKPOINT), dtype=torch.float32, engine=name)(text)
-        for name in ("torch", engine)
+        pipeline("translation", dtype=torch.float32, engine=name, **options)(text) for name in ("torch", engine)
     )
     assert output == expected
 
@@ -169,7 +176,7 @@ def test_int8_matrices_translate_almost_the_same(engine: str, pytorch_model: Any
 
 def test_a_run_is_not_continued_with_another_model(model: Any, pytorch_model: Any, engine: str, tmp_path: Path) -> None:
     tokenizer, _ = load_tokenizers(CHECKPOINT)
-    other: Any = AutoModelForSeq2SeqLM.from_pretrained(CHECKPOINT, dtype=torch.float32)
+    other = shipped_model()
     torch.nn.init.ones_(other.lm_head.weight[10:20])
     options: dict[str, Any] = {"output_file": tmp_path / "translations.jsonl", "progress": False, "num_beams": 1}
     documents = [[["It will report in May."]]]
@@ -180,7 +187,7 @@ def test_a_run_is_not_continued_with_another_model(model: Any, pytorch_model: An
 
 
 def test_an_export_that_differs_is_refused(model: Any, engine: str) -> None:
-    other: Any = AutoModelForSeq2SeqLM.from_pretrained(CHECKPOINT, dtype=torch.float32)
+    other = shipped_model()
     torch.nn.init.zeros_(other.model.decoder.layers[0].feed_forward.fc2.weight)
     check: Any = check_equal if engine == "onnx" else check_equal_scores
     with pytest.raises(ExportError, match="differ"):
