@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import AutoConfig, PreTrainedConfig, pipeline
+from transformers import AutoConfig, AutoModelForSeq2SeqLM, PreTrainedConfig, PreTrainedModel, pipeline
 from transformers.utils import logging
 
 from .shared_translation import Workers
@@ -72,18 +72,27 @@ def load_pipeline(checkpoint: str | Path, device: str, engine: str = "torch", st
     dtype: Any = torch.float32 if on_cpu else "auto"
     attention = {"attn_implementation": "eager" if on_cpu else None}
     task: Any = "translation"
-    config = single_sentence_config(checkpoint) if strategy == "sentence" and engine != "torch" else None
-    options: dict[str, Any] = {"device": device, "dtype": dtype, "model_kwargs": attention, "engine": engine}
+    options: dict[str, Any] = {"device": device, "engine": engine}
+    model: Any = str(checkpoint)
     logging.disable_progress_bar()
-    verbosity = logging.get_verbosity()
-    if config is not None:
-        # It would tell that weights are left over.
-        logging.set_verbosity_error()
     try:
-        return pipeline(task, model=str(checkpoint), config=config, **options)
+        if strategy == "sentence" and engine != "torch" and (config := single_sentence_config(checkpoint)):
+            model = _without_report(model, config=config, dtype=dtype, **attention)
+            return pipeline(task, model=model, **options)
+        return pipeline(task, model=model, dtype=dtype, model_kwargs=attention, **options)
+    finally:
+        logging.enable_progress_bar()
+
+
+def _without_report(checkpoint: str, **options: Any) -> PreTrainedModel:
+    """The model, loaded without telling that weights of the checkpoint are left over."""
+    verbosity = logging.get_verbosity()
+    logging.set_verbosity_error()
+    try:
+        model: PreTrainedModel = AutoModelForSeq2SeqLM.from_pretrained(checkpoint, **options)
+        return model
     finally:
         logging.set_verbosity(verbosity)
-        logging.enable_progress_bar()
 
 
 def languages_of(config: PreTrainedConfig, source: str | None = None, target: str | None = None) -> tuple[str, str]:
