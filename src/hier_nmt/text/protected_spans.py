@@ -192,8 +192,8 @@ def _without_single(text: str, spans: list[ProtectedSpan]) -> Iterator[Protected
     signs = [span for span in spans if text[span.start : span.stop] in _EMPHASIS_SIGNS]
     for span in signs:
         before, after = text[max(0, span.start - 1) : span.start], text[span.stop : span.stop + 1]
-        may_open = bool(after.strip()) and not before.isalnum()
-        may_close = bool(before.strip()) and not after.isalnum()
+        may_open = bool(after.strip()) and not before.isalnum() and before not in {*")]}"}
+        may_close = bool(before.strip()) and not after.isalnum() and after not in {*"([{"}
         sign = text[span.start : span.stop]
         if may_close and sign in opened:
             kinds |= {opened.pop(sign): "open", span.start: "close"}
