@@ -4,12 +4,14 @@
 the members of an archive. Those of XLIFF, TMX, HTML and Markdown are in tests/files."""
 
 import json
+import re
 
 from office_files import DOCX, EPUB, ODT, PPTX, docx, epub, odt, pptx
 
 VTT = {
     # Example of the standard: regions, styles, settings, notes.
-    "w3c.vtt": "WEBVTT - A film\n\nREGION\nid:fred\nwidth:40%\n\nSTYLE\n::cue(b) {\n  color: red;\n}\n\nNOTE\nBy hand.\n\n"
+    "w3c.vtt": "WEBVTT - A film\n\nREGION\nid:fred\nwidth:40%\n\nSTYLE\n::cue(b) {\n  color: red;\n}\n\nNOTE\n"
+    "By hand.\n\n"
     "1 - title\n00:11.000 --> 00:13.000 line:0 align:start region:fred\n<v Roger Bingham>We are in New York City.\n\n"
     "00:13.000 --> 00:16.000\n<v.loud Ann>It's <i>the</i> <c.yellow.bg_blue>Lucern Hotel</c>.\n",
     "youtube.vtt": "WEBVTT\nKind: captions\nLanguage: en\n\n00:00:00.400 --> 00:00:03.030 align:start position:0%\n"
@@ -21,17 +23,24 @@ VTT = {
     "meeting.vtt": "WEBVTT\n\n9d34b7a2-1/17-0\n00:00:03.120 --> 00:00:05.610\n<v Smith, Ann>Good morning.</v>\n\n"
     "9d34b7a2-1/18-0\n00:00:06.000 --> 00:00:07.000\n<v Jones, Bob>Shall we start?</v>\n",
 }
-_PO_HEADER = 'msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=UTF-8\\n"\n"Plural-Forms: nplurals=2; plural=(n > 1);\\n"\n\n'
+_PO_HEADER = (
+    'msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=UTF-8\\n"\n'
+    '"Plural-Forms: nplurals=2; plural=(n > 1);\\n"\n\n'
+)
 PO = {
     "poedit.po": _PO_HEADER.replace("\n\n", '\n"X-Generator: Poedit 3.4\\n"\n"X-Poedit-SearchPath-0: .\\n"\n\n')
     + '#: main.c:12\nmsgid "Yes."\nmsgstr "Oui."\n',
-    "django.po": _PO_HEADER + "#: app/models.py:7\n#, python-format\nmsgid \"%(n)d item\"\nmsgid_plural \"%(n)d items\"\n"
-    'msgstr[0] "%(n)d objet"\nmsgstr[1] "%(n)d objets"\n\n#: app/a.html:1\nmsgctxt "month"\nmsgid "May"\nmsgstr "mai"\n',
-    "wordpress.po": _PO_HEADER + "#. translators: %s: a name\n#: wp/a.php:3\n#, php-format\nmsgid \"<a href=\\\"%s\\\">Read</a>\"\n"
+    "django.po": _PO_HEADER + "#: app/models.py:7\n#, python-format\nmsgid \"%(n)d item\"\nmsgid_plural \"%(n)d "
+    "items\"\n"
+    'msgstr[0] "%(n)d objet"\nmsgstr[1] "%(n)d objets"\n\n#: app/a.html:1\nmsgctxt "month"\nmsgid "May"\nmsgstr '
+    '"mai"\n',
+    "wordpress.po": _PO_HEADER + "#. translators: %s: a name\n#: wp/a.php:3\n#, php-format\nmsgid \"<a "
+    "href=\\\"%s\\\">Read</a>\"\n"
     'msgstr "<a href=\\"%s\\">Lire</a>"\n',
     "weblate.po": _PO_HEADER + "# A note.\n#, fuzzy\n#| msgid \"One\"\nmsgid \"Two\"\nmsgstr \"Un\"\n\n"
     '#~ msgid "Old"\n#~ msgstr "Vieux"\n',
-    "xgettext.pot": '#, fuzzy\nmsgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=UTF-8\\n"\n\n#: a.c:1\nmsgid ""\n'
+    "xgettext.pot": '#, fuzzy\nmsgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=UTF-8\\n"\n\n#: a.c:1\n'
+    'msgid ""\n'
     '"First line\\n"\n"second line"\nmsgstr ""\n',
 }  # fmt: skip
 JSON = {
@@ -40,14 +49,18 @@ JSON = {
     "messages.json": '{\n  "app": {\n    "message": "Hello $USER$",\n    "description": "A greeting",\n'
     '    "placeholders": {"user": {"content": "$1", "example": "Ann"}}\n  }\n}\n',
     "formatjs.json": '{\n  "a1b2": {\n    "defaultMessage": "Hi, {name}!",\n    "description": "To a user"\n  }\n}\n',
-    "app_en.arb": '{\n  "@@locale": "en",\n  "title": "My app",\n  "@title": {\n    "description": "Its name"\n  }\n}\n',
+    "app_en.arb": '{\n  "@@locale": "en",\n  "title": "My app",\n  "@title": {\n    "description": "Its name"\n '
+    " }\n}\n",
     "compact.json": '{"a":"Caf\\u00e9","b":["One","Two"],"c":null,"d":1.50,"e":true}',
 }
 YAML = {
-    "rails.yml": '---\nen:\n  greeting: Hello %{name}\n  items:\n    one: "%{count} item"\n    other: "%{count} items"\n',
+    "rails.yml": '---\nen:\n  greeting: Hello %{name}\n  items:\n    one: "%{count} item"\n    other: "%{count} '
+    'items"\n',
     "messages.yaml": "# Symfony\nuser.greeting: 'Hello, %name%!'\n'It''s': \"It's \\\"it\\\"\"\n",
-    "hugo.yaml": "- id: more\n  translation: Read more\n- id: count\n  translation:\n    other: \"{{ .Count }} posts\"\n",
-    "discourse.yml": "js:\n  text: |\n    # A title\n\n    Some **text**.\n  folded: >-\n    A long\n    line.\n  none:\n",
+    "hugo.yaml": "- id: more\n  translation: Read more\n- id: count\n  translation:\n    other: \"{{ .Count }} "
+    "posts\"\n",
+    "discourse.yml": "js:\n  text: |\n    # A title\n\n    Some **text**.\n  folded: >-\n    A long\n    line.\n"
+    "  none:\n",
     "plugin.yml": "prefix: '&6[Shop]&r '\r\nbought: \"&aYou bought {amount} of {item}.\"\r\ncount: 3 # per day\r\n",
 }  # fmt: skip
 
@@ -59,11 +72,11 @@ def _notebook(source: object, minor: int = 5, **metadata: object) -> dict[str, o
 
 
 NOTEBOOKS = {
-    "jupyter.ipynb": json.dumps(_notebook(["# A *title*\n", "\n", "Some `code`."], language_info={"name": "python"}), indent=1)
+    "jupyter.ipynb": json.dumps(_notebook(["# A *title*\n", "\n", "Some `code`."], kernelspec={"name": "a"}), indent=1)
     + "\n",
     "colab.ipynb": json.dumps(_notebook("See [this](x).\n\n$$\nx^2\n$$", 0, colab={"name": "a"}), indent=2),
     "vscode.ipynb": json.dumps(_notebook(["Caf\u00e9\n"], 2), indent=1, ensure_ascii=False) + "\n",
-    "papermill.ipynb": json.dumps(_notebook(["| a | b |\n", "|---|---|\n", "| One | Two |"], papermill={"version": "2"})),
+    "papermill.ipynb": json.dumps(_notebook(["| a | b |\n", "|---|---|\n", "| One | Two |"], papermill={"a": "2"})),
     "ipython.ipynb": json.dumps(
         {"metadata": {"name": ""}, "nbformat": 3, "nbformat_minor": 0, "worksheets": [{"cells": [
             {"cell_type": "heading", "level": 1, "source": ["A title"]},
@@ -72,7 +85,8 @@ NOTEBOOKS = {
     ),
 }  # fmt: skip
 IWSLT = {
-    "train.tags.en": "<url>http://www.ted.com/a</url>\n<keywords>talks, science</keywords>\n<speaker>Ann Smith</speaker>\n"
+    "train.tags.en": "<url>http://www.ted.com/a</url>\n<keywords>talks, science</keywords>\n<speaker>Ann "
+    "Smith</speaker>\n"
     "<talkid>1</talkid>\n<title>Ann Smith: A title</title>\n<description>What it is.</description>\n Yes.\n No.\n",
     "two.en": "<talkid>1</talkid>\nYes.\n<talkid>2</talkid>\nNo.\n",
     "reviewed.en": "<talkid>7</talkid>\n<reviewer>A</reviewer>\n<translator>B</translator>\nYes. (Laughter)\nNo.\n",
@@ -89,7 +103,8 @@ HEADS = {
 _DATASET = '<?xml version="1.0" encoding="utf-8"?>\n<dataset id="newstest2021">\n%s</dataset>\n'
 _SEGMENTS = '<p>\n<seg id="1">{0}</seg>\n</p>\n'
 WMT_XML = {
-    "source.xml": _DATASET % f'<doc id="a" origlang="en">\n<src lang="en">\n{_SEGMENTS.format("Yes &amp; no.")}</src>\n</doc>\n',
+    "source.xml": _DATASET % f'<doc id="a" origlang="en">\n<src lang="en">\n'
+    f'{_SEGMENTS.format("Yes &amp; no.")}</src>\n</doc>\n',
     "references.xml": _DATASET
     % (
         f'<doc id="a" origlang="en">\n<src lang="en">\n{_SEGMENTS.format("Yes.")}</src>\n'
@@ -102,8 +117,10 @@ WMT_XML = {
         f'<hyp lang="fr" system="Online-A">\n{_SEGMENTS.format("Oui !")}</hyp>\n</doc>\n'
     ),
     "collections.xml": _DATASET
-    % f'<collection id="news">\n<doc id="a" domain="news">\n<src lang="en">\n{_SEGMENTS.format("Yes.")}</src>\n</doc>\n</collection>\n',
-    "paragraphs.xml": _DATASET % '<doc id="a">\n<src lang="en">\n<p>\n<seg id="1">Yes.</seg>\n<seg id="2">No.</seg>\n</p>\n'
+    % f'<collection id="news">\n<doc id="a" domain="news">\n<src lang="en">\n{_SEGMENTS.format("Yes.")}</src>\n'
+        f'</doc>\n</collection>\n',
+    "paragraphs.xml": _DATASET % '<doc id="a">\n<src lang="en">\n<p>\n<seg id="1">Yes.</seg>\n<seg id="2">'
+    'No.</seg>\n</p>\n'
     '<p type="title">\n<seg id="3">Go.</seg>\n</p>\n</src>\n</doc>\n',
 }  # fmt: skip
 _XML = '<?xml version="1.0" encoding="utf-8"?>\n'
@@ -112,7 +129,8 @@ OPUS_XML = {
     + '<text>\n<CHAPTER ID="1">\n<P id="1"></P>\n<s id="1">A title</s>\n<SPEAKER ID="1" NAME="Ann">\n<P id="2">\n'
     '<s id="2">Yes.</s>\n<s id="3">No &amp; go.</s>\n</P>\n</SPEAKER>\n</CHAPTER>\n</text>\n',
     "subtitles.xml": _XML + '<document id="4567">\n<s id="1">\n<time id="T1S" value="00:00:01,000" />\nYes.\n'
-    '<time id="T1E" value="00:00:02,000" />\n</s>\n<meta><subtitle><language>English</language></subtitle></meta>\n</document>\n',
+    '<time id="T1E" value="00:00:02,000" />\n</s>\n<meta><subtitle><language>English</language></subtitle>'
+    "</meta>\n</document>\n",
     "software.xml": _XML + '<document>\n<s id="1">Open %s</s>\n<s id="2">&amp;File</s>\n</document>\n',
     "talks.xml": _XML
     + '<text>\n<head>\n<url>a</url>\n</head>\n<body>\n<p id="1">\n<s id="1">Yes.</s>\n</p>\n</body>\n</text>\n',
@@ -121,7 +139,8 @@ OPUS_XML = {
 
 
 def _word(text: str, properties: str = "") -> str:
-    properties = f"<w:rPr>{properties}</w:rPr>" if properties else ""
+    quoted = re.sub(r"=(\w+)", r'="\1"', properties)
+    properties = f"<w:rPr>{quoted}</w:rPr>" if properties else ""
     return f'<w:r>{properties}<w:t xml:space="preserve">{text}</w:t></w:r>'
 
 
@@ -129,16 +148,17 @@ _LIST = '<w:pPr><w:pStyle w:val="ListParagraph"/><w:numPr><w:ilvl w:val="0"/><w:
 WORD = {
     "word.docx": DOCX,
     "google docs.docx": docx(
-        f'<w:p w:rsidR="0"><w:pPr><w:rPr/></w:pPr>{_word("A ", "<w:rtl w:val=%s/>" % repr("0"))}'
-        f'{_word("red", "<w:b w:val=%s/><w:rtl w:val=%s/>" % (repr("1"), repr("0")))}{_word(" door.")}</w:p><w:sectPr/>'
+        f'<w:p w:rsidR="0"><w:pPr><w:rPr/></w:pPr>{_word("A ", "<w:rtl w:val=0/>")}'
+        f'{_word("red", "<w:b w:val=1/><w:rtl w:val=0/>")}{_word(" door.")}</w:p><w:sectPr/>'
     ),
     "writer.docx": docx(
         f'<w:p><w:pPr><w:pStyle w:val="Normal"/></w:pPr>{_word("Yes.")}</w:p><w:tbl><w:tblPr/><w:tr><w:tc>'
         f'<w:p>{_word("No.")}</w:p></w:tc></w:tr></w:tbl>', header=f'<w:p>{_word("A head")}</w:p>',
     ),
     "pandoc.docx": docx(
-        f'<w:bookmarkStart w:id="20" w:name="a"/><w:p><w:pPr><w:pStyle w:val="Heading1"/></w:pPr>{_word("A title")}</w:p>'
-        f'<w:bookmarkEnd w:id="20"/><w:p>{_word("See ")}{_word("x = 1", "<w:rStyle w:val=%s/>" % repr("VerbatimChar"))}'
+        f'<w:bookmarkStart w:id="20" w:name="a"/><w:p><w:pPr><w:pStyle w:val="Heading1"/></w:pPr>'
+        f'{_word("A title")}</w:p>'
+        f'<w:bookmarkEnd w:id="20"/><w:p>{_word("See ")}{_word("x = 1", "<w:rStyle w:val=VerbatimChar/>")}'
         f'{_word(".")}</w:p>'
     ),
     "python-docx.docx": docx(f"<w:p>{_LIST}{_word('One')}</w:p><w:p>{_LIST}{_word('Two', '<w:i/>')}</w:p><w:p/>"),
@@ -151,7 +171,8 @@ def _slide(*texts: str, properties: str = '<a:rPr lang="en"/>') -> str:
 
 SLIDES = {
     "powerpoint.pptx": PPTX,
-    "google slides.pptx": pptx(_slide("A title", properties='<a:rPr lang="en" sz="1800"/>') + "<a:p><a:endParaRPr/></a:p>"),
+    "google slides.pptx": pptx(_slide("A title", properties='<a:rPr lang="en" sz="1800"/>') + "<a:p>"
+    "<a:endParaRPr/></a:p>"),
     "python-pptx.pptx": pptx(_slide("One", "Two", properties="")),
     "impress.pptx": pptx(_slide("Yes."), _slide("No."), notes=_slide("Say it.")),
     "pandoc.pptx": pptx("<a:p><a:pPr lvl='0' indent='0'><a:buNone/></a:pPr><a:r><a:t>A </a:t></a:r><a:r><a:rPr b='1'/>"
@@ -160,10 +181,12 @@ SLIDES = {
 OPEN_DOCUMENTS = {
     "writer.odt": ODT,
     "pandoc.odt": odt(
-        '<text:h text:outline-level="1"><text:bookmark-start text:name="a"/>A title<text:bookmark-end text:name="a"/></text:h>'
+        '<text:h text:outline-level="1"><text:bookmark-start text:name="a"/>A title<text:bookmark-end '
+        'text:name="a"/></text:h>'
         '<text:p>A <text:span text:style-name="T1">red</text:span> door.</text:p>'
     ),
-    "lists.odt": odt("<text:list><text:list-item><text:p>One</text:p></text:list-item><text:list-item><text:p>Two</text:p>"
+    "lists.odt": odt("<text:list><text:list-item><text:p>One</text:p></text:list-item><text:list-item><text:p>"
+    "Two</text:p>"
                      "</text:list-item></text:list>"),
     "tables.odt": odt('<table:table><table:table-row><table:table-cell><text:p>Yes.</text:p></table:table-cell>'
                       "</table:table-row></table:table><text:p/>"),
@@ -173,7 +196,8 @@ OPEN_DOCUMENTS = {
 BOOKS = {
     "sigil.epub": EPUB,
     "calibre.epub": epub('<p class="calibre1">Yes. <span class="italic">No.</span></p>', contents="Start"),
-    "pandoc.epub": epub('<section id="a" class="level1"><h1>A title</h1><p>Some <code>code</code>.</p></section>', contents="A title"),
+    "pandoc.epub": epub('<section id="a" class="level1"><h1>A title</h1><p>Some <code>code</code>.</p>'
+    '</section>', contents="A title"),
     "indesign.epub": epub('<p class="Body"><span class="CharOverride-1">Yes.</span></p><hr/>', contents="1"),
     "gutenberg.epub": epub("<p>One.</p>", "<h2>CHAPTER I.</h2><p>Two<br/>lines.</p>", contents="CHAPTER I."),
 }  # fmt: skip

@@ -230,7 +230,7 @@ def _is_inside_sentence(sentence: Element) -> bool:
 
 
 def _set_text(sentence: Element, text: str) -> None:
-    """Replaces the text of a sentence. Elements without text, such as the times of subtitles, stay before or after it."""
+    """Replaces the text of a sentence; elements without text, such as times of subtitles, stay before or after it."""
     before: list[Element] = []
     after: list[Element] = []
     has_text = bool((sentence.text or "").strip())

@@ -219,8 +219,8 @@ def _sentences(all_blocks: Sequence[Block], subtitles: Sequence[Subtitle], langu
 
 
 def _continues(block: Block, following: Block, subtitles: Sequence[Subtitle]) -> bool:
-    """Whether a sentence certainly continues in the next block: in the next subtitle, soon, in lower case, and not after
-    a caption in capitals."""
+    """Whether a sentence certainly continues in the next block: in the next subtitle, soon, in lower case, and not
+    after a caption in capitals."""
     pause = subtitles[following.subtitle].start - subtitles[block.subtitle].stop
     is_next = following.subtitle == block.subtitle + 1 and pause <= MAX_PAUSE
     is_open = not following.dash and not ends_sentence(block.text) and not is_caption(block.text)
