@@ -92,10 +92,16 @@ def check_protected(text: str, text_format: str) -> None:
     """What is not language is in the translation as often as in the source, and in the same order; so are tags."""
     (output,) = COPYING(text, text_format=text_format, return_sentences=True)
     for one in output["sentences"]:
-        spans = protected_texts(one["source"])
-        assert not spans or protected_texts(one["translation"]) == spans, one
+        spans, found = (_spans(one[side], text_format) for side in ("source", "translation"))
+        assert not spans or found == spans, one
     if text_format == "html":
         assert tags_of(output["translation_text"]) == tags_of(text)
+
+
+def _spans(text: str, text_format: str) -> list[str]:
+    """What is not language in a sentence; Markdown's own signs are for its parser, which sees more than a sentence."""
+    signs = ("`", "*", "~~", "](") if text_format == "markdown" else ()
+    return [span for span in protected_texts(text) if not span.startswith(signs) and not (signs and span == "[")]
 
 
 def check_comes_back(text: str, text_format: str) -> None:

@@ -107,8 +107,7 @@ class Ctranslate2Model(HierNMTForConditionalGeneration):
             stopping_criteria: called for every length of the outputs, to report them and to end rows.
             kwargs: other options of `generate`.
         """
-        model: Any = self._exported[0]
-        config = copy.deepcopy(generation_config or model.generation_config)
+        config = copy.deepcopy(generation_config or self.generation_config)
         others = config.update(**kwargs)
         inputs = {"input_ids": input_ids, "attention_mask": attention_mask}
         if decoder_input_ids is not None:
@@ -116,7 +115,7 @@ class Ctranslate2Model(HierNMTForConditionalGeneration):
         processors = list(logits_processor or ())
         if others or not self._can_decode(inputs, config, processors):
             hooks = {"logits_processor": processors, "stopping_criteria": stopping_criteria}
-            return model.generate(**inputs, generation_config=config, **others, **hooks)
+            return self._by_pytorch(**inputs, generation_config=config, **others, **hooks)
         given = _given_tokens(inputs)
         rows = self._decode(inputs, given, config)
         for index, row in enumerate(rows):
@@ -149,9 +148,18 @@ class Ctranslate2Model(HierNMTForConditionalGeneration):
         """The new tokens of one row, the end token included."""
         row = {name: tensor[index : index + 1] for name, tensor in inputs.items()}
         hooks = [one.of_row(index) for one in processors]
-        model: Any = self._exported[0]
-        sequence = model.generate(**row, generation_config=config, logits_processor=hooks)[0].tolist()
+        sequence = self._by_pytorch(**row, generation_config=config, logits_processor=hooks)[0].tolist()
         return sequence[len(row["decoder_input_ids"][0]) if "decoder_input_ids" in row else 1 :]
+
+    def _by_pytorch(self, **arguments: Any) -> Any:
+        """What `generate` of the exported model gives with the defaults of this one."""
+        model: Any = self._exported[0]
+        own = model.generation_config
+        model.generation_config = self.generation_config
+        try:
+            return model.generate(**arguments)
+        finally:
+            model.generation_config = own
 
     def _decode(self, inputs: dict[str, Any], given: list[list[int]], config: GenerationConfig) -> list[list[int]]:
         """The new tokens of each row, the end token included."""

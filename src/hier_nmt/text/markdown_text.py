@@ -27,10 +27,12 @@ _FORMULA = re.compile(
     r"|(?<![\w~^])\w{1,60}(?:~[^~\s]{1,20}~|\^[^^\s]{1,20}\^)\w*"
 )
 _OTHERS = re.compile(
-    r"\[\^[^\[\]\s]{1,60}\](?::(?=[ \t]))?|\[![A-Za-z]{1,20}\][+-]?|\{[#.:][^{}\n]{1,200}\}"
+    r"\[\^[^\[\]\s]{1,60}\](?::(?=[ \t]))?|\[![A-Za-z]{1,20}\][+-]?|\{(?:[#.:]|[\w:-]{1,40}=)[^{}\n]{1,200}\}"
     # The first and last lines of admonitions.
     r"|(?<![^\s>]):{3,}[^\n]*|(?<![^\n])[!?]{3}\+?[ ][\w-]+"
 )
+# Of a definition and of a line of verse, which some parsers read at the start of a line.
+_LINE_MARK = re.compile(r"[:|][ \t]")
 _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 
 
@@ -189,6 +191,7 @@ class _InlineReader:
         if self.content[self.position : stop].strip(" \t\\\n"):
             raise _NotFoundError
         at = self.positions[stop - 1]
+        is_hard = is_hard or _LINE_MARK.match(self.content, stop) is not None
         if is_hard or self._is_beside_code(self.position, stop):
             self.builder.add_break(at, at + 1)
         else:

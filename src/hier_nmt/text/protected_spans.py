@@ -6,10 +6,15 @@ They are the same in every language, and a program breaks if they change. These 
 
 * printf and similar: `%d`, `%-5.2f`, `%1$s`, `%(date)s`, `%{name}`, `%<name>s`, `%@`, `%1`, `%name%`, `%%`;
 * braces: `{}`, `{0}`, `{name}`, `{0:N2}`, `{n, number}`, `{{name}}`, `${x}`, `$(NAME)`, `#{x}`, `@{x}`, `{% tag %}`,
-  `<%= x %>`, `<?php x ?>`, `{{< note >}}`, `{#api}`; `__count__`; `$NAME$`, and `$name` of three letters or more;
-* ICU messages (`{n, plural, one {...} other {...}}`, also select and selectordinal), with everything inside;
+  `<%= x %>`, `<?php x ?>`, `{{< note >}}`, `{#api}`, `{width=50%}`; `__count__`; `$NAME$`, and `$name` of three
+  letters or more, also `$user->name`; `$t(key)`;
+* other marks around a name: `:count`, `:smile:`, `@name`, `!name`, `##NAME##`, `^name^`, `[[name]]`, `[site:name]`,
+  `[%name%]`, `*|NAME|*`, `%%name%%`;
+* ICU messages (`{n, plural, one {...} other {...}}`, also choice, select and selectordinal), with everything inside;
 * escapes: `\\u00e9` with the word around it, `\\x41`, `\\"`, `\\'`, `\\n`, `\\r`, `\\t`;
-* HTML and XML in plain text: tags, comments, CDATA sections, and entities that are not letters;
+* HTML and XML in plain text: tags, comments, CDATA sections, and entities that are not letters; elements with what is
+  in them if they are code (`<code>x</code>`), marked as not to be translated, or a number (`<sup>1</sup>`);
+* Markdown in plain text: code between backticks, pairs of `*`, `**`, `~~` and `==`, links to paths;
 * Markdown extensions that the parser reads as text: `[^1]`, `[!WARNING]`, `$x^2$`, `$$...$$`, `\\(...\\)`;
 * web and mail addresses, Windows paths; the object replacement character, see `OBJECT`.
 
@@ -17,7 +22,8 @@ Where prose looks like code, these rules decide. A percent sign after a digit ("
 so is one before white space, so printf's rare space flag is not recognized. A dollar sign before a digit ("$5 and $6")
 is money, so `$1` is no placeholder, and a formula between dollar signs needs one of `\\^_={}` or is a single letter.
 Braces around one word are a placeholder ("{sic}" is copied, which does no harm); braces around several words ("{see
-below}") are prose. `\\n` is a line break even before letters ("name\\nand"), so TeX must be in dollar signs. Angle
+below}") are prose. A colon, `@` or `!` right before a name is code ("see :name"), one bracket around a word is not
+("[name]"). `\\n` is a line break even before letters ("name\\nand"), so TeX must be in dollar signs. Angle
 brackets around any name are a tag ("<source>").
 """
 
@@ -66,21 +72,39 @@ _WORDS = (
     # Formulas.
     r"|\$\$[^$\n]{1,500}\$\$|(?<![\w$\\])\$(?=\S)[^$\n]{0,300}?[\\^_={}][^$\n]{0,300}?(?<=\S)\$(?![\d$])"
     r"|(?<![\w$\\])\$[A-Za-z]\$(?![\w$])|\\\([^\n]{1,300}?\\\)"
-    r"|(?<![\w$])\$[A-Za-z_]\w{0,100}\$|(?<![\w$])\$[a-z_]\w{2,100}"
+    r"|(?<![\w$])\$[A-Za-z_]\w{0,100}\$|(?<![\w$])\$t\([^()\n]{1,200}\)"
+    r"|(?<![\w$])\$[A-Za-z_]\w{2,100}(?:->\w{1,100}){0,5}"
     # Variables of Symfony and Windows, dates, and printf without the space flag.
-    r"|(?<![\w%])%[A-Za-z_][\w.-]{1,100}%(?![\w%])"
+    r"|(?<![\w%])(?P<percents>%%?)[A-Za-z_][\w.-]{1,100}(?P=percents)(?![\w%])"
     r"|(?<![\w%])%-?[A-Za-z](?:[^\w\s%]?%-?[A-Za-z]){1,10}"
     r"|(?<!\d)(?<!\d[ \u00a0\u202f])%(?:\d{1,2}\$|\([\w.-]{1,100}\)|<[\w.]{1,100}>)?"
-    r"[-+#0']{0,5}(?:\d{1,3}|\*)?(?:\.(?:\d{1,3}|\*))?(?:hh|h|ll|l|L|q|j|z|t)?(?!age)[diouxXeEfFgGaAcCsSpn@]"
+    r"[-+#0']{0,5}(?:\d{1,3}|\*)?(?:\.(?:\d{1,3}|\*))?(?:hh|h|ll|l|L|q|j|z|t|I64|I32)?(?!age)(?:[diouxXeEfFgGaAcCsSpn@]|[qvT](?![A-Za-z]))"
     r"|(?<![\w%])%L?\d{1,2}(?![\w$])"
     # Braces around nothing, a number or a name, perhaps with a format.
     rf"|\{{(?:\d{{1,3}}|{_NAME})?(?:![rsa])?(?::[^{{}}\s]{{0,40}}|,-?\d{{1,3}}(?::[^{{}}\s]{{0,40}})?"
     r"|\s*,\s*(?:number|date|time|spellout|ordinal|duration)\s*(?:,[^{}\n]{0,60})?)?\}"
-    r"|\{[#.^/&!>][^{}\n]{0,200}\}"
+    r"|\{[#.^/&!>:][^{}\n]{0,200}\}|\{[\w:-]{1,40}=[^{}\n]{1,200}\}"
+    # Other marks around a name.
+    r"|(?<![\w:]):(?:[a-z][\w+-]{0,50}(?<=\w):|\+1:|-1:|[a-z]\w{1,50})(?![\w:])"
+    r"|(?<![\w@.])@:?[A-Za-z_][\w./-]{0,50}\w(?![@\w])|(?<![\w!])![a-z_][\w-]{1,50}"
+    r"|(?<![\w#])(?P<hashes>\#{1,3})[A-Za-z_][\w.-]{0,50}(?P=hashes)(?![\w#])|(?<![\w^])\^[A-Za-z_]\w{0,50}\^(?!\w)"
+    r"|\[\[[\w.:-]{1,50}\]\]|\[%[\w.-]{1,50}%\]|\[[A-Za-z]\w{0,50}(?:[_:.]\w{1,50}){1,5}\]|\*\|[^|*\n]{1,100}\|\*"
+    # Markdown's code.
+    r"|(?<![`\w])(?P<ticks>``?)(?!`)[^`\n]{1,200}(?P=ticks)(?!`)"
     r"|(?<!\w)__[A-Za-z0-9]+(?:_[A-Za-z0-9]+){0,10}__(?!\w)"
 )
-# Words with escapes, and percentages of printf: these may start with a letter or digit.
-_IN_WORDS = r"(?<!\w)\w*(?:\\u[0-9A-Fa-f]{4}\w*)+|(?<!\w)\d[\d.,]{0,20}%%"
+# Words with escapes or indices, and percentages of printf: these may start with a letter or digit.
+_IN_WORDS = (
+    r"(?<!\w)\w*(?:\\u[0-9A-Fa-f]{4}\w*)+|(?<!\w)\d[\d.,]{0,20}%%"
+    r"|(?<!\w)\w{1,20}(?:<su[bp]>\d{1,4}</su[bp]>\w{1,20})+"
+)
+# Elements that are kept with what is in them, as `html_text` keeps them.
+_ELEMENT = (
+    r"<(?P<name>code|kbd|samp|var|tt|script|style)\b[^<>]{0,200}>[^<>\n]{0,300}</(?P=name)>"
+    r"|<(?P<kept>[A-Za-z][\w:-]{0,20})\s[^<>]{0,200}?(?:\btranslate\s*=\s*[\"']?no\b"
+    r"|\bclass\s*=\s*[\"']?(?:[^\"'<>]{0,100}\s)?notranslate\b)[^<>]{0,200}>[^<>]{0,300}</(?P=kept)>"
+)
+_INDEX = r"<(?P<index>su[bp])\b[^<>]{0,100}>[\d\s.,*†‡]{1,10}</(?P=index)>"
 _TAG = rf"<(?P<end>/)?[A-Za-z][\w:.-]{{0,60}}(?:=[^\s<>=]{{1,60}})?(?:{_ATTRIBUTE}){{0,30}}\s*(?P<empty>/)?>"
 _OTHERS = (
     rf"<%{_CODE}%>|<\?{_CODE}\?>|\{{%{_CODE}%\}}"
@@ -88,13 +112,20 @@ _OTHERS = (
     r"|&(?:[A-Za-z][A-Za-z0-9]{1,30}|#\d{1,7}|#[xX][0-9A-Fa-f]{1,6});"
     r"|%%|\[\^[^\[\]\s]{1,60}\](?::(?=\s))?|\[![A-Za-z]{1,20}\][+-]?|\\(?:x[0-9A-Fa-f]{2}|u(?=\W|$)|[\"'nrt])"
 )
+# Markdown in plain text: links to something like a path, and pairs of signs, see `_without_single`.
+_TARGET = r"\]\((?=[^()\s]*[/.#:])[^()\s]{1,300}\)"
+_LINK = rf"(?P<link>\[(?=[^\[\]\n]{{1,300}}{_TARGET}))|(?P<link_end>{_TARGET})"
+_EMPHASIS = r"(?P<emphasis>(?<![*~=\\])(?:\*{1,3}|~~|==)(?![*~=]))"
+_EMPHASIS_SIGNS = ("*", "**", "***", "~~", "==")
 _SPANS = re.compile(
     # A lookahead: at most characters (letters and spaces) no other pattern needs to be tried.
     rf"(?P<address>{ADDRESS})|(?P<in_word>{_IN_WORDS})"
-    rf"|(?=[%{{$<&@\\\[#_{OBJECT}])(?:(?P<tag>{_TAG})|(?P<word>{_WORDS}|{OBJECT})|(?P<other>{_OTHERS}))",
+    rf"|(?=[%{{$<&@\\\[\]#_:!^`*~={OBJECT}])"
+    rf"(?:(?P<element>{_ELEMENT})|{_INDEX}|(?P<tag>{_TAG})|(?P<word>{_WORDS}|{OBJECT})|(?P<other>{_OTHERS})"
+    rf"|{_LINK}|{_EMPHASIS})",
     re.DOTALL,
 )
-_MESSAGE = re.compile(r"\{\s*[\w$.-]{1,100}\s*,\s*(?:plural|select|selectordinal)\s*,")
+_MESSAGE = re.compile(r"\{\s*[\w$.-]{1,100}\s*,\s*(?:plural|choice|select|selectordinal)\s*,")
 # Elements without content: their tag opens nothing.
 _VOID = re.compile(r"<(?:area|base|br|col|embed|hr|img|input|link|meta|source|track|wbr)\b", re.IGNORECASE)
 # Code of template languages, also over several lines, which parsers of HTML and Markdown do not know.
@@ -104,7 +135,7 @@ _TEMPLATE = re.compile(
     re.DOTALL,
 )
 # Every span starts with one of these; texts without them are skipped.
-_MAY_START = re.compile(rf"[%{{$<&@\\\[#_{OBJECT}]|://|www\.")
+_MAY_START = re.compile(rf"[%{{$<&@\\\[#_^`*{OBJECT}]|://|www\.|:[a-z+-]|![a-z_]|~~|==")
 
 
 @lru_cache(maxsize=64)
@@ -116,7 +147,8 @@ def protected_spans(text: str) -> tuple[ProtectedSpan, ...]:
     for message in _messages(text):
         spans += _spans(text, spans[-1].stop if spans else 0, message.start)
         spans.append(message)
-    return (*spans, *_spans(text, spans[-1].stop if spans else 0, len(text)))
+    spans += _spans(text, spans[-1].stop if spans else 0, len(text))
+    return tuple(_without_single(text, spans))
 
 
 def protected_texts(text: str) -> list[str]:
@@ -153,12 +185,41 @@ def _spans(text: str, start: int, stop: int) -> Iterator[ProtectedSpan]:
             yield ProtectedSpan(*match.span(), kind)
 
 
+def _without_single(text: str, spans: list[ProtectedSpan]) -> Iterator[ProtectedSpan]:
+    """The spans, of the signs for emphasis only pairs and those at an end of the text, with their kinds."""
+    kinds: dict[int, SpanKind] = {}
+    opened: dict[str, int] = {}
+    signs = [span for span in spans if text[span.start : span.stop] in _EMPHASIS_SIGNS]
+    for span in signs:
+        before, after = text[max(0, span.start - 1) : span.start], text[span.stop : span.stop + 1]
+        may_open = bool(after.strip()) and not before.isalnum() and before not in {*")]}"}
+        may_close = bool(before.strip()) and not after.isalnum() and after not in {*"([{"}
+        sign = text[span.start : span.stop]
+        if may_close and sign in opened:
+            kinds |= {opened.pop(sign): "open", span.start: "close"}
+        elif may_open:
+            opened[sign] = span.start
+            if span.start == 0:
+                kinds[span.start] = "open"
+        elif may_close and not any(map(str.isalnum, text[span.stop :])):
+            kinds[span.start] = "close"
+    for span in spans:
+        if span not in signs:
+            yield span
+        elif span.start in kinds:
+            yield span._replace(kind=kinds[span.start])
+
+
 def _kind(match: re.Match[str]) -> SpanKind | None:
     """The kind of a match; None for an entity that is a letter, and so part of a word."""
+    if match["link"] is not None or match["emphasis"] is not None:
+        return "open"
+    if match["link_end"] is not None:
+        return "close"
     if match["tag"] is not None:
         is_empty = match["empty"] is not None or _VOID.match(match[0]) is not None
         return "close" if match["end"] else "other" if is_empty else "open"
-    if match["other"] is not None:
+    if match["other"] is not None or match["index"] is not None:
         is_letter = match[0].startswith("&") and html.unescape(match[0])[:1].isalnum()
         return None if is_letter else "other"
     return "address" if match["address"] is not None else "word"

@@ -194,10 +194,13 @@ class RunBuilder:
         return TextRun("".join(built.characters), built.starts, built.stops, tuple(marks), escape)
 
     def _mark(self, one: _Markup, text: str, position: int, separates_words: bool) -> Mark:
-        is_whole = one.kind == "whole"
-        space_before = is_whole and text[max(0, one.position - 1) : one.position] == " "
+        space_before = text[max(0, one.position - 1) : one.position] == " "
         raw = self.source[one.start : one.stop]
-        return Mark(position, raw, one.kind, space_before, is_whole and one.space_after, separates_words)
+        # A tag moves with the words beside it, and needs spaces of its own only where it stands between two.
+        keeps_spaces = one.kind == "whole" or (space_before and one.space_after)
+        return Mark(
+            position, raw, one.kind, keeps_spaces and space_before, keeps_spaces and one.space_after, separates_words
+        )
 
     def _objects(self, text: str) -> tuple[list[_Object], list[_Markup]]:
         """The markup that acts as a word, and the other markup."""

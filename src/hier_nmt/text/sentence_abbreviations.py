@@ -76,6 +76,8 @@ _BY_LANGUAGE = {
 # "mevr. de Vries"
 _NAME_PARTICLES = frozenset(["de", "den", "der", "van", "von", "du", "da", "di", "del", "della"])
 _LAST_WORD = re.compile(r"([^\s(\[\"'’“«„]+)\.\s*$")
+# Characters at the end of a piece that are looked at; abbreviations are short, and pieces may be very long.
+_MAX_LAST_WORD = 100
 _NUMBER = re.compile(r"[(\[#§]?\s*(?:\d|(?:[IVXLC]{2,}|[VX])\b)")
 _FIRST_WORD = re.compile(r"\w+")
 
@@ -98,7 +100,7 @@ def rejoin_abbreviations(pieces: Iterable[str], language: str) -> list[str]:
 
 
 def _continues(piece: str, following: str, known: Abbreviations) -> bool:
-    last = _LAST_WORD.search(piece)
+    last = _LAST_WORD.search(piece, max(0, len(piece) - _MAX_LAST_WORD))
     if last is None:
         return False
     if following.startswith("-") and not piece[-1].isspace():

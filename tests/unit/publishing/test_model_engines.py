@@ -157,6 +157,38 @@ def test_the_pipeline_takes_an_engine(model: Any, engine: str) -> None:
     assert output == expected
 
 
+def test_weights_in_half_precision_are_run_in_float32(model: Any, engine: str) -> None:
+    # As the pipeline loads them: in the precision in which they were saved.
+    half = AutoModelForSeq2SeqLM.from_pretrained(CHECKPOINT, dtype=torch.bfloat16)
+    tokenizer, _ = load_tokenizers(CHECKPOINT)
+    document = SourceDocument([["The committee met on Monday.", "It will report in May."]])
+    expected, found = (
+        DocumentTranslator(one, tokenizer, generate_kwargs={"num_beams": 1}).translate([document])[0].paragraphs
+        for one in (model, with_engine(half, engine))
+    )
+    assert found == expected
+
+
+def test_what_pytorch_decodes_gets_no_other_limit_of_length(pytorch_model: Any, monkeypatch: Any) -> None:
+    pytest.importorskip("ctranslate2")
+    model = with_engine(pytorch_model, "ctranslate2")
+    own = pytorch_model.generation_config.max_length
+    assert own is not None
+    limits = []
+
+    def generate(*args: Any, **kwargs: Any) -> Any:
+        limits.append(pytorch_model.generation_config.max_length)
+        return type(pytorch_model).generate(pytorch_model, *args, **kwargs)
+
+    monkeypatch.setattr(pytorch_model, "generate", generate)
+    tokenizer, _ = load_tokenizers(CHECKPOINT)
+    options: dict[str, Any] = {"generate_kwargs": {"num_beams": 2, "no_repeat_ngram_size": 3}}
+    DocumentTranslator(model, tokenizer, **options).translate([SourceDocument([["The committee met."]])])
+    # Transformers warns of two limits.
+    assert limits == [None]
+    assert pytorch_model.generation_config.max_length == own
+
+
 def test_int8_matrices_translate_almost_the_same(engine: str, pytorch_model: Any) -> None:
     tokenizer, _ = load_tokenizers(CHECKPOINT)
     sentences = SAMPLE.read_text(encoding="utf-8").splitlines()[0].split(". ")

@@ -38,6 +38,28 @@ from hier_nmt.text.protected_spans import (
         *("[^1]", "[^note]", "[!WARNING]", "[!tip]", "$x^2$", "$a_1 + b$", "$$E = mc^2$$", "$n$", "\\(a + b\\)"),
         *("https://a.b/c?d={id}", "www.a.org", "a.b@c.org", "C:\\new\\table", "\\\\server\\share", OBJECT),
         *("100%%", "<color=red>", "</color>", "<size=50%>"),
+        *(
+            "%v",
+            "%q",
+            "%I64d",
+            "%%name%%",
+            "$HOME",
+            "$USER_NAME",
+            "$user->name",
+            "$user->home->street",
+            "$t(common.ok)",
+        ),
+        *(":count", ":user_name", ":smile:", ":+1:", "@name", "@user_name", "@:linked.key", "@types/node", "!order"),
+        *("#name#", "##NAME##", "^name^", "[[name]]", "[site:name]", "[user_name]", "[%name%]", "*|FNAME|*"),
+        *("{width=50%}", '{width=50% title="a b"}', "{: .note}", "`a b`", "``a b``"),
+        *(
+            "<code>a b</code>",
+            "<kbd class='k'>Ctrl</kbd>",
+            "<var>x</var>",
+            "H<sub>2</sub>O",
+            "x<sup>2</sup>y<sub>1</sub>z",
+        ),
+        *('<span translate="no">Big Name</span>', "<b class='a notranslate b'>Big Name</b>", "<i translate=no>x</i>"),
     ],
 )
 def test_code_markup_and_addresses_are_found_whole(span) -> None:
@@ -59,6 +81,13 @@ def test_code_markup_and_addresses_are_found_whole(span) -> None:
         "snake_case and __init",
         "12:30:45, e.g. p.m. 3/4 #5 a@b",
         "The %age of it.",
+        "See [name], [re-elected] and [sic].",
+        "Note: this :( and :) and :D at 10:30, a: b, not::that",
+        "What! No! a!b @ 5 p.m. C# and F#, #1 #tag",
+        "2 * 3 * 4, 2*(3+4)*5, a*b*c, f***ing, Price* and *more, x == y, ~50 ~~ ===",
+        "A `quote' and ``another'' here",
+        "10^6 and 2^3",
+        "Ceci : cela ! Oui ; non ?",
         "{",
         "} {{ }",
     ],
@@ -67,7 +96,25 @@ def test_prose_is_language(text) -> None:
     assert protected_spans(text) == ()
 
 
-@pytest.mark.parametrize("kind", ["plural", "select", "selectordinal"])
+@pytest.mark.parametrize(
+    ("text", "spans"),
+    [
+        ("A **big** house", [("**", "open"), ("**", "close")]),
+        ("*A* **big** ***house***.", [(sign, kind) for sign in ("*", "**", "***") for kind in ("open", "close")]),
+        ('The "**big**", (*red*) house', [("**", "open"), ("**", "close"), ("*", "open"), ("*", "close")]),
+        ("==red== and ~~blue~~", [("==", "open"), ("==", "close"), ("~~", "open"), ("~~", "close")]),
+        # The other half may be in the sentence before or after.
+        ("**Read this.", [("**", "open")]),
+        ("Read it now.**", [("**", "close")]),
+        ("See [the guide](/docs/a.md) and [b](c)", [("[", "open"), ("](/docs/a.md)", "close")]),
+        ("euro<sup>1</sup> is", [("<sup>1</sup>", "other")]),
+    ],
+)
+def test_markdown_in_plain_text_is_markup(text, spans) -> None:
+    assert [(text[span.start : span.stop], span.kind) for span in protected_spans(text)] == spans
+
+
+@pytest.mark.parametrize("kind", ["plural", "select", "selectordinal", "choice"])
 def test_a_message_with_cases_is_one_span_with_all_its_language(kind) -> None:
     message = f"{{count, {kind}, one {{# file of {{name}}}} other {{# files}}}}"
     text = f"{{who}} has {message} in {{folder}}."

@@ -52,3 +52,9 @@ def test_pieces_of_languages_without_a_list_stay() -> None:
     assert rejoin_abbreviations(["M. ", "X."], "ru") == ["M. ", "X."]
     assert rejoin_abbreviations(["M. ", "Xy. ", "Y."], "fr") == ["M. Xy. ", "Y."]
     assert rejoin_abbreviations([], "fr") == []
+
+
+def test_a_long_piece_without_spaces_is_no_abbreviation() -> None:
+    # A search from each of its characters to its end would not come to an end itself.
+    pieces = ["{" * 300_000 + " x", "Smith"]
+    assert rejoin_abbreviations(pieces, "en") == pieces

@@ -121,6 +121,12 @@ def test_html_keeps_what_stands_in_a_sentence_in_its_place(source, expected) -> 
         ("a <!-- b --> c", "A <!-- b --> C"),
         ("a `b`, c", "A `b` , C"),
         ("a __b__ c %(d)s", "A __B__ C %(d)s"),
+        ("a ![b](c.png){width=50%} d", "A ![b](c.png){width=50%} D"),
+        ("a ==b== c", "A ==B== C"),
+        ("a :b_c: d", "A :b_c: D"),
+        ("a b\n: c d\n", "A B\n: C D\n"),
+        ("| a b\n| c d\n", "| A B\n| C D\n"),
+        ("a b\n:c d", "A B :C D"),
     ],
 )
 def test_markdown_keeps_what_stands_in_a_sentence_in_its_place(source, expected) -> None:

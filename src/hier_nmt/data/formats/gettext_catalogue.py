@@ -106,8 +106,9 @@ class GettextFile(DocumentFile):
         # First line -> line after the last, and what takes their place.
         changes: dict[int, tuple[int, list[str]]] = {}
         for message in self._messages:
-            forms = [next(texts) for _ in message.units()]
-            if not message.is_translated:
+            units = list(message.units())
+            forms = [next(texts) for _ in units]
+            if not message.is_translated or forms != [unit.target for unit in units]:
                 self._translate(message, forms, changes)
         for header in self._headers:
             self._declare(header, changes)

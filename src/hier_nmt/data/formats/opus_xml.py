@@ -85,8 +85,8 @@ class OpusXmlFile(CorpusFile):
     def translated(self, translations: Translations) -> bytes:
         """The same document in the other language, with the same sentence ids."""
         for sentence, text in zip(self._sentences, translations[0], strict=True):
-            clear(sentence)
-            sentence.text = valid_text(text)
+            if text != _text(sentence):
+                _set_text(sentence, valid_text(text))
         for element in self._tree.iter(etree.Element):
             for name in (XML_LANGUAGE, "lang"):
                 if self._languages is not None and same_language(element.get(name), self._languages[0]):
@@ -227,6 +227,27 @@ def _is_file(path: Path) -> bool:
 
 def _is_inside_sentence(sentence: Element) -> bool:
     return any(local_name(one) == "s" for one in sentence.iterancestors())
+
+
+def _set_text(sentence: Element, text: str) -> None:
+    """Replaces the text of a sentence; elements without text, such as times of subtitles, stay before or after it."""
+    before: list[Element] = []
+    after: list[Element] = []
+    has_text = bool((sentence.text or "").strip())
+    for inner in sentence.iterchildren(etree.Element):
+        if "".join(inner.itertext()).strip():
+            has_text = True
+        else:
+            (after if has_text else before).append(inner)
+        has_text = has_text or bool((inner.tail or "").strip())
+    clear(sentence)
+    for inner in (*before, *after):
+        inner.tail = "\n"
+        sentence.append(inner)
+    if before:
+        before[-1].tail = f"\n{text}\n"
+    else:
+        sentence.text = f"{text}\n" if after else text
 
 
 def _text(sentence: Element) -> str:

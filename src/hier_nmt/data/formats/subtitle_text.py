@@ -148,14 +148,14 @@ def _begins_block(before: str, line: str) -> bool:
     """Whether a line without tags belongs to another block than the line before it."""
     if _NEW_SPEAKER.match(line) or _has_letters(line) != _has_letters(before) or not _has_letters(line):
         return True
-    return _is_caption(before) and not _is_caption(line) and not begins_in_lower_case(line)
+    return is_caption(before) and not is_caption(line) and not begins_in_lower_case(line)
 
 
 def _has_letters(text: str) -> bool:
     return any(map(str.isalpha, text))
 
 
-def _is_caption(line: str) -> bool:
+def is_caption(line: str) -> bool:
     """Whether a line is all in capitals, as titles and signs are."""
     return line.isupper() and sum(map(str.isalpha, line)) > 1
 

@@ -15,7 +15,16 @@ from ..corpus_files import CorpusError, read_bytes
 from ..documents import ParallelDocument, SentencePair
 from ..text_files import decode_text
 from .document_file import CorpusFile, Translations, Unit, UnitDocument
-from .subtitle_text import TAG, Block, begins_in_lower_case, blocks, ends_sentence, split_by_weights, wrapped_lines
+from .subtitle_text import (
+    TAG,
+    Block,
+    begins_in_lower_case,
+    blocks,
+    ends_sentence,
+    is_caption,
+    split_by_weights,
+    wrapped_lines,
+)
 
 _TIMES = re.compile(
     r"\s*(\d{1,6}):([0-5]?\d):([0-5]?\d)[,.](\d{1,3})\s*-->\s*"
@@ -210,10 +219,11 @@ def _sentences(all_blocks: Sequence[Block], subtitles: Sequence[Subtitle], langu
 
 
 def _continues(block: Block, following: Block, subtitles: Sequence[Subtitle]) -> bool:
-    """Whether a sentence certainly continues in the next block: in the next subtitle, soon, and in lower case."""
+    """Whether a sentence certainly continues in the next block: in the next subtitle, soon, in lower case, and not
+    after a caption in capitals."""
     pause = subtitles[following.subtitle].start - subtitles[block.subtitle].stop
     is_next = following.subtitle == block.subtitle + 1 and pause <= MAX_PAUSE
-    is_open = not following.dash and not ends_sentence(block.text)
+    is_open = not following.dash and not ends_sentence(block.text) and not is_caption(block.text)
     return is_next and is_open and begins_in_lower_case(following.text)
 
 

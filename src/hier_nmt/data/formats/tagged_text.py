@@ -8,8 +8,9 @@ The role of an element inside a segment:
   content. So is everything between `<sm translate="no"/>` and its `<em/>`;
 * a code for a line break (`ctype="lb"`, `type="lb"`, `subType="xlf:lb"`, or `<br>` or a newline inside) separates words
   and sentences;
-* codes for opening and closing tags (`bpt`, `ept`, `bx`, `ex`, `sc`, `ec`, `sm`, `em`, `it` by its `pos`, a `ph` with
-  such a tag inside) form pairs, and so do elements with text inside;
+* codes for opening and closing tags (`bpt`, `ept`, `bx`, `ex`, `sc`, `ec`, `sm`, `em`, `it` by its `pos`; others with
+  such a tag inside or as `equiv-text` or `disp`, and with signs that occur in pairs, such as "[b]" and "[/b]") form
+  pairs, and so do elements with text inside;
 * every other code is whole; it acts as a word if no word touches it.
 
 TMX cannot mark text as untranslatable; such text is in `<ph>` there.
@@ -41,6 +42,10 @@ _PARSER = etree.XMLParser(strip_cdata=False, resolve_entities=False, no_network=
 _BREAK_TYPES = {"lb", "xlf:lb", "x-br", "x-html-br", "pb", "xlf:pb"}
 _BREAK = re.compile(r"\s*<br\s*/?>\s*|\r?\n|\\n", re.IGNORECASE)
 _TAG = re.compile(r"\s*<(/?)([A-Za-z][\w:.-]*)[^<>]*?(/?)>\s*")
+# Of BBCode, memoQ, RTF and others.
+_OPENING_SIGN = re.compile(
+    r"\[(?=(?P<name>\w+))[^\[\]/]*\]|\{(?=(?P<name2>\w+))[^{}/<>\\]*\}|\{(?P<number>\d+)>|(?P<rtf>\{\\[^{}]*)"
+)
 _VOID = ("area", "br", "col", "hr", "img", "input", "link", "meta", "wbr")
 _OBJECTS = re.compile(f"[{OBJECT}{LINE_BREAK}]")
 
@@ -215,10 +220,38 @@ def _role(element: Element, whole: Collection[str]) -> Literal["pair", "open", "
         return "open"
     if name in _CLOSING or element.get("pos") in ("end", "close"):
         return "close"
+    return _role_of_content(element, whole)
+
+
+def _role_of_content(element: Element, whole: Collection[str]) -> Literal["open", "close", "word"]:
+    """The role of a code by what it stands for: a tag, or a sign that has a partner in the segment."""
+    content = _content(element)
     tag = _TAG.fullmatch(content)
-    if tag is None or tag[3] or tag[2].lower() in _VOID:
-        return "word"
-    return "close" if tag[1] else "open"
+    if tag is not None:
+        return "word" if tag[3] or tag[2].lower() in _VOID else "close" if tag[1] else "open"
+    partner = _closing_sign(content)
+    codes = [_content(one) for one in element.itersiblings() if local_name(one) in whole]
+    if partner is not None and partner in codes:
+        return "open"
+    before = [_content(one) for one in element.itersiblings(preceding=True) if local_name(one) in whole]
+    return "close" if content and content in map(_closing_sign, before) else "word"
+
+
+def _content(element: Element) -> str:
+    """What a code stands for in the original document."""
+    attributes = ("equiv-text", "disp", "equiv")
+    found = ("".join(element.itertext()), *(element.get(name) for name in attributes))
+    return next((text for text in found if text and text.strip()), "").strip()
+
+
+def _closing_sign(content: str) -> str | None:
+    """The code that would close this one, if it can be one of a pair: "[/b]" of "[b]", "<1}" of "{1>"."""
+    found = _OPENING_SIGN.fullmatch(content)
+    if found is None:
+        return None
+    if found["number"]:
+        return f"<{found['number']}}}"
+    return "}" if found["rtf"] else f"{content[0]}/{found['name'] or found['name2']}{content[-1]}"
 
 
 def _is_protected(element: Element) -> bool:

@@ -78,6 +78,15 @@ def test_translations_are_fuzzy_and_everything_else_stays(tmp_path) -> None:
     assert translated(tmp_path, CONTENT.replace("\n", "\r\n"), FRENCH) == expected.replace("\n", "\r\n")
 
 
+def test_a_finished_translation_changes_only_where_it_is_given_another_and_then_needs_a_check(tmp_path) -> None:
+    path = tmp_path / "a.po"
+    path.write_text('msgid "One"\nmsgstr "Un"\n\n#, c-format\nmsgid "Two %d"\nmsgstr "Deux %d"\n')
+    file = read_document_file(path, "en", "fr")
+    assert file.translated([["Un", "Deux %d"]]) == path.read_bytes()
+    expected = 'msgid "One"\nmsgstr "Un"\n\n#, fuzzy, c-format\nmsgid "Two %d"\nmsgstr "2 %d"\n'
+    assert file.translated([["Un", "2 %d"]]).decode() == expected
+
+
 def test_a_message_without_flags_gets_the_mark_before_its_previous_source(tmp_path) -> None:
     content = '#: a.c:1\n#| msgid "Yeah"\nmsgid "Yes"\nmsgstr ""\n'
     assert translated(tmp_path, content, {"Yes": "Oui"}) == (

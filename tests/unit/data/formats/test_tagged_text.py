@@ -37,6 +37,13 @@ def text_of(source: str) -> str:
         # Formatting, which touches words.
         ("<bpt i='1'>&lt;b></bpt>Start<ept i='1'/> now", "Start now"),
         ("a <ph>&lt;i></ph>b<ph>&lt;/i></ph> c", "a b c"),
+        ('a <x equiv-text="&lt;b>"/> b <x equiv-text="&lt;/b>"/> c', "a b c"),
+        ('a <ph disp="&lt;b>"/> b <ph disp="&lt;/b>"/> c', "a b c"),
+        ("a <ph>[b]</ph> b <ph>[/b]</ph> c", "a b c"),
+        ("a <ph>{1></ph> b <ph>&lt;1}</ph> c", "a b c"),
+        ("a <ph>{\\b </ph> b <ph>}</ph> c", "a b c"),
+        # Such signs without a partner are placeholders.
+        ("a <ph>[b]</ph> b <ph>{name}</ph> c <ph>}</ph> d", f"a {OBJECT} b {OBJECT} c {OBJECT} d"),
         ('a word<x id="1"/> b', "a word b"),
         ('<mrk mtype="term">a</mrk> <mrk translate="yes">b</mrk> <sm id="1"/>c<em startRef="1"/>', "a b c"),
         # Line breaks in all notations.
@@ -72,6 +79,10 @@ def test_what_an_element_is_to_the_sentence(source, text) -> None:
         # Pairs.
         ('the report<g id="1"/>.', "le rapport.", 'le rapport<g id="1"/>.'),
         ("a <g>b</g>", "c", "<g>c</g>"),
+        ("a <g> b </g> c", "d e f", "d <g> e </g> f"),
+        ("a <bx/> b", "c d", "c <bx/> d"),
+        ("a <bx/>b<ex/> c", "d e f", "d <bx/>e<ex/> f"),
+        ("a <ph>[b]</ph>b<ph>[/b]</ph> c", "d e f", "d <ph>[b]</ph>e<ph>[/b]</ph> f"),
         ("<g>5</g> euro<x/>", "5 euros", "<g>5</g> euros<x/>"),
         ("a <bpt i='1'/>b <bpt i='2'/>c<ept i='1'/> d<ept i='2'/>", "e", None),
         # CDATA stays CDATA, and escaped text stays escaped.
