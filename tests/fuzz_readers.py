@@ -267,7 +267,9 @@ def check_file(format: str) -> Callable[[Path, random.Random], None]:
                     ["".join(filter(str.isalnum, "".join(filter(has_letters, row))))]
                     for row in (texts_again, texts_before)
                 )
-            if texts_again != texts_before:
+            # A word with few letters may be cut where a sentence ends; then the files tell whether something is lost.
+            is_same_file = format in SUBTITLES and letters_of(again) == letters_of(path)
+            if texts_again != texts_before and not is_same_file:
                 raise Finding(f"other words behind writing: {found} for {units}")
             if format in ("tmx", "xliff"):
                 targets = [words(unit.target or "") for group in found for unit in group]
@@ -353,6 +355,12 @@ def elements_of(parent: Any, with_text: bool) -> list[str]:
     elements = [one for one in parent.iter() if one is not parent and isinstance(one.tag, str)]
     texts = ["".join(one.itertext()).strip() if with_text else "" for one in elements]
     return sorted(f"{one.tag} {dict(one.attrib)} {bool(text)}" for one, text in zip(elements, texts, strict=True))
+
+
+def letters_of(path: Path) -> str:
+    """All letters and digits of a file of subtitles but those of times, between which words may move, in order."""
+    lines = path.read_bytes().decode("utf-8", "replace").splitlines()
+    return "".join(filter(str.isalnum, "".join(line for line in lines if "-->" not in line)))
 
 
 def has_letters(text: str) -> bool:
