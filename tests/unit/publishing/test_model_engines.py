@@ -61,10 +61,10 @@ def test_without_a_place_to_write_to_auto_leaves_the_model_to_pytorch(
         with_engine(model, "ctranslate2")
 
 
-def shipped_model() -> Any:
+def shipped_model(dtype: torch.dtype = torch.float32) -> Any:
     """The shipped model, as a Transformer of single sentences, which every engine can run."""
     config = single_sentence_config(CHECKPOINT)
-    return AutoModelForSeq2SeqLM.from_pretrained(CHECKPOINT, config=config, dtype=torch.float32)
+    return AutoModelForSeq2SeqLM.from_pretrained(CHECKPOINT, config=config, dtype=dtype)
 
 
 @pytest.fixture(scope="module")
@@ -100,6 +100,9 @@ def test_translations_are_those_of_pytorch(
     ][:6]
     documents = [SourceDocument(paragraphs), SourceDocument([paragraphs[-1]])]
     options: dict[str, Any] = {"window_sentences": 3, "generate_kwargs": {"num_beams": num_beams}}
+    if strategy == "prefix":
+        # This network was not trained with windows and loops there, and what ends a loop depends on the batch.
+        options["batch_size"] = 1
     expected, outputs = (
         DocumentTranslator(one, tokenizer, strategy=strategy, **options).translate(documents)
         for one in (pytorch_model, model)
@@ -159,7 +162,7 @@ def test_the_pipeline_takes_an_engine(model: Any, engine: str) -> None:
 
 def test_weights_in_half_precision_are_run_in_float32(model: Any, engine: str) -> None:
     # As the pipeline loads them: in the precision in which they were saved.
-    half = AutoModelForSeq2SeqLM.from_pretrained(CHECKPOINT, dtype=torch.bfloat16)
+    half = shipped_model(torch.bfloat16)
     tokenizer, _ = load_tokenizers(CHECKPOINT)
     document = SourceDocument([["The committee met on Monday.", "It will report in May."]])
     expected, found = (
