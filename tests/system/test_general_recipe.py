@@ -128,5 +128,7 @@ def test_the_first_steps_of_the_context_recipe_lower_the_loss(
         f"--model.encoder_self_attention={encoder}",
         f"--model.decoder_self_attention={decoder}",
         f"--model.cross_attention={cross}",
+        # Dense attention has nothing else to tell sentences apart.
+        f"--model.segment_embedding={'sinusoidal' if encoder == 'document' else 'none'}",
     )
     assert evaluations[-1]["eval_loss"] < before[-1]["eval_loss"]
