@@ -25,7 +25,7 @@ from ..data.text_files import write_text
 from ..data.tokenization import load_tokenizers
 from ..evaluation.metrics import ScoreReport, score_documents, score_json, score_table
 from ..evaluation.teacher_forcing import force_documents, forced_report
-from ..jobs.load_checkpoints import check_device
+from ..jobs.load_checkpoints import check_device, load_with_config, single_sentence_config
 from ..jobs.translate_corpus import translate_documents
 from ..publishing.model_engines import with_engine
 from ..translation.document_translator import STRATEGIES
@@ -141,6 +141,14 @@ def scoring_options(options: argparse.Namespace, config: Any) -> dict[str, Any]:
     }
 
 
+def model_for_engine(options: argparse.Namespace, model: Any) -> Any:
+    """What the engine runs: the model or, if only single sentences are translated, what `load_pipeline` gives it."""
+    if options.engine == "torch" or options.strategy != ["sentence"]:
+        return model
+    config = single_sentence_config(options.model)
+    return model if config is None else load_with_config(options.model, config, dtype=torch.float32)
+
+
 def run(options: argparse.Namespace) -> None:
     """Translates the corpus, then prints and writes the scores."""
     logging.basicConfig(level=logging.WARNING, format="%(message)s")
@@ -153,7 +161,7 @@ def run(options: argparse.Namespace) -> None:
     model: Any = AutoModelForSeq2SeqLM.from_pretrained(options.model, dtype=dtype, attn_implementation=attention)
     model.to(options.device)
     documents = read_corpus(options, model.config)
-    translator = with_engine(model, options.engine)
+    translator = with_engine(model_for_engine(options, model), options.engine)
     results = [evaluate(options, translator, documents, strategy) for strategy in options.strategy or [None]]
     if options.teacher_forced:
         results.append(evaluate_forced(options, model, documents))

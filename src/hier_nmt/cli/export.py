@@ -152,7 +152,7 @@ def _expressible(config: Any, checkpoint: Path) -> Any:
         if alone is None:
             raise
         check_expressible(alone)
-        print(f"exported for single sentences, which it translates as with --strategy sentence: {error}")
+        print(f"exported for single sentences, as with --strategy sentence, because {error}")
         return alone
 
 

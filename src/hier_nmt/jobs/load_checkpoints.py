@@ -10,6 +10,7 @@ import torch
 from transformers import AutoConfig, AutoModelForSeq2SeqLM, PreTrainedConfig, PreTrainedModel, pipeline
 from transformers.utils import logging
 
+from ..configuration import HierNMTConfig
 from .shared_translation import Workers
 
 
@@ -40,23 +41,24 @@ def device_of(device: str, workers: Workers) -> str:
 
 
 def single_sentence_config(checkpoint: str | Path) -> PreTrainedConfig | None:
-    """The configuration by which a checkpoint directory holds a plain Transformer of single sentences, which every
-    engine can run; None if there is none, see `HierNMTConfig.single_sentence_fields`."""
-    config: Any = load_config(checkpoint)
+    """The configuration that loads a checkpoint as a plain Transformer of single sentences, which every engine
+    can run; None if it cannot be, see `HierNMTConfig.single_sentence_fields`."""
+    config = load_config(checkpoint)
+    if not isinstance(config, HierNMTConfig):
+        return None
     try:
         fields = config.single_sentence_fields()
-    # Another family has no such method.
-    except (AttributeError, ValueError):
+    except ValueError:
         return None
     for name, value in fields.items():
         setattr(config, name, value)
-    return config  # type: ignore[no-any-return]
+    return config
 
 
 def load_pipeline(checkpoint: str | Path, device: str, engine: str = "torch", strategy: str | None = None) -> Any:
     """The translation pipeline of a checkpoint directory, with its model, tokenizer and target tokenizer.
 
-    With the strategy `sentence` engines other than PyTorch run a model as `single_sentence_config` has it.
+    For the strategy `sentence`, engines other than PyTorch get the model that `single_sentence_config` describes.
 
     On a CPU the model is in float32, since few CPUs are faster in bfloat16, and without PyTorch's fused attention,
     which is slower there for the single query of a decoding step.
@@ -73,23 +75,28 @@ def load_pipeline(checkpoint: str | Path, device: str, engine: str = "torch", st
     attention = {"attn_implementation": "eager" if on_cpu else None}
     task: Any = "translation"
     options: dict[str, Any] = {"device": device, "engine": engine}
-    model: Any = str(checkpoint)
+    config = single_sentence_config(checkpoint) if strategy == "sentence" and engine != "torch" else None
     logging.disable_progress_bar()
     try:
-        if strategy == "sentence" and engine != "torch" and (config := single_sentence_config(checkpoint)):
-            model = _without_report(model, config=config, dtype=dtype, **attention)
-            return pipeline(task, model=model, **options)
-        return pipeline(task, model=model, dtype=dtype, model_kwargs=attention, **options)
+        if config is None:
+            return pipeline(task, model=str(checkpoint), dtype=dtype, model_kwargs=attention, **options)
+        return pipeline(task, model=load_with_config(checkpoint, config, dtype=dtype, **attention), **options)
     finally:
         logging.enable_progress_bar()
 
 
-def _without_report(checkpoint: str, **options: Any) -> PreTrainedModel:
-    """The model, loaded without telling that weights of the checkpoint are left over."""
+def load_with_config(checkpoint: str | Path, config: PreTrainedConfig, **options: Any) -> PreTrainedModel:
+    """The model of a checkpoint with another configuration, without Transformers' report of weights that it leaves out.
+
+    Args:
+        checkpoint: the directory.
+        config: the model's configuration.
+        options: of `from_pretrained`.
+    """
     verbosity = logging.get_verbosity()
     logging.set_verbosity_error()
     try:
-        model: PreTrainedModel = AutoModelForSeq2SeqLM.from_pretrained(checkpoint, **options)
+        model: PreTrainedModel = AutoModelForSeq2SeqLM.from_pretrained(str(checkpoint), config=config, **options)
         return model
     finally:
         logging.set_verbosity(verbosity)

@@ -147,6 +147,11 @@ class Ctranslate2Model(HierNMTForConditionalGeneration):
     ) -> list[int]:
         """The new tokens of one row, the end token included."""
         row = {name: tensor[index : index + 1] for name, tensor in inputs.items()}
+        if "decoder_input_ids" in row:
+            # Where no row begins with the start token, `generate` puts another one in front of the padding.
+            num_given = int(row["decoder_attention_mask"].sum())
+            for name in ("decoder_input_ids", "decoder_attention_mask"):
+                row[name] = row[name][:, -num_given:]
         hooks = [one.of_row(index) for one in processors]
         sequence = self._by_pytorch(**row, generation_config=config, logits_processor=hooks)[0].tolist()
         return sequence[len(row["decoder_input_ids"][0]) if "decoder_input_ids" in row else 1 :]

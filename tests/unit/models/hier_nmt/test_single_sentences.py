@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Models of documents, read sentence by sentence: a plain Transformer has the same translations."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import torch
 from tiny_models import CONDITIONAL, HIERARCHICAL, SENTENCE_SCOPE, SOURCES, TARGETS, tiny_model, window_inputs
 
 from hier_nmt import HierNMTForConditionalGeneration
+from hier_nmt.cli.main import main
 from hier_nmt.jobs.load_checkpoints import load_pipeline, single_sentence_config
 from hier_nmt.publishing.ctranslate2_model import Ctranslate2Model
 
@@ -64,3 +66,17 @@ def test_the_strategy_sentence_is_open_to_every_engine() -> None:
     assert isinstance(output.model, Ctranslate2Model)
     options: dict[str, Any] = {"strategy": "sentence", "num_beams": 1}
     assert output(text, **options) == expected(text, **options)
+
+
+def test_evaluation_of_single_sentences_is_open_to_every_engine(tmp_path: Path) -> None:
+    pytest.importorskip("ctranslate2")
+    corpus = str(ROOT / "examples" / "news.en-fr.jsonl")
+    found = []
+    for engine in ("torch", "ctranslate2"):
+        folder = tmp_path / engine
+        options = ["--limit", "1", "--beams", "1", "--strategy", "sentence", "--engine", engine, "--device", "cpu"]
+        assert main(["evaluate", str(CHECKPOINT), corpus, *options, "--output-dir", str(folder)]) == 0
+        lines = (folder / "translations.sentence.jsonl").read_text(encoding="utf-8").splitlines()
+        found.append([json.loads(line)["paragraphs"] for line in lines if "paragraphs" in json.loads(line)])
+    assert found[0]
+    assert found[0] == found[1]
