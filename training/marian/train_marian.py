@@ -1,0 +1,137 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Trains a Marian model, sentence by sentence, with Transformers alone: a base for `hier-nmt adapt`.
+
+    python training/marian/train_marian.py training/marian/en-fr.yaml [--training.KEY=VALUE ...]
+
+Tokenizer, network and trainer are those of Transformers, and the folder is laid out as OPUS-MT's on the Hub. Only the
+text comes from this package: the cleaned corpora of another recipe. The same command continues an interrupted run.
+"""
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import sentencepiece
+import yaml
+from datasets import Dataset
+from transformers import (
+    AutoModelForSeq2SeqLM,
+    DataCollatorForSeq2Seq,
+    MarianConfig,
+    MarianTokenizer,
+    PreTrainedModel,
+    Seq2SeqTrainer,
+    Seq2SeqTrainingArguments,
+    set_seed,
+)
+from transformers.trainer_utils import get_last_checkpoint
+
+from hier_nmt.data.corpus_tables import corpora_table
+from hier_nmt.data.plain_typography import plain_text
+from hier_nmt.data.training_corpora import TrainingCorpora
+from hier_nmt.training.recipes import Recipe
+
+
+def main(arguments: list[str]) -> None:
+    """Trains the model of a recipe file, the first argument; the others change its values."""
+    settings = read_settings(Path(arguments[0]), arguments[1:])
+    args = Seq2SeqTrainingArguments(**settings["training"])
+    set_seed(args.seed)
+    data = settings["data"]
+    only_text = ["--training.init_from=null", "--training.init_transfer=false"]
+    recipe = Recipe.load(Path(arguments[0]).parent / data["recipe"], only_text)
+    pairs = sentence_pairs(recipe.data.training_corpora, args.seed)
+    pairs = pairs.select(range(min(len(pairs), data["max_pairs"])))
+    output_dir = Path(settings["training"]["output_dir"])
+    if not (output_dir / "vocab.json").is_file():
+        train_tokenizer(pairs, output_dir, **settings["tokenizer"])
+    tokenizer = MarianTokenizer.from_pretrained(output_dir, source_lang="en", target_lang="fr")
+    train, validation = (
+        tokenized(part, tokenizer, data["max_tokens"])
+        for part in (pairs, sentence_pairs(recipe.data.validation_corpora, args.seed))
+    )
+    model = new_model(tokenizer, settings["model"])
+    trainer = Seq2SeqTrainer(
+        model,
+        args,
+        data_collator=DataCollatorForSeq2Seq(tokenizer, model),
+        train_dataset=train,
+        eval_dataset=validation,
+        processing_class=tokenizer,
+    )
+    trainer.train(resume_from_checkpoint=get_last_checkpoint(output_dir))
+    trainer.save_model()
+    trainer.save_state()
+
+
+def read_settings(path: Path, overrides: list[str]) -> dict[str, Any]:
+    """The sections of the recipe file; an override is `--section.key=value`, its value in YAML."""
+    settings: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
+    for override in overrides:
+        name, _, value = override.removeprefix("--").partition("=")
+        section, _, key = name.partition(".")
+        settings[section][key] = yaml.safe_load(value)
+    return settings
+
+
+def sentence_pairs(corpora: TrainingCorpora, seed: int) -> Dataset:
+    """Sentence pairs in random order, in columns `source` and `target`; a corpus of weight 2 is in it twice."""
+    text = corpora_table(corpora)
+    weights = np.array([corpus.weight for corpus in corpora.corpora])
+    corpus = np.repeat(text["corpus"][:], [len(sentences) for sentences in text["source"]])
+    random = np.random.default_rng(seed)
+    copies = np.floor(weights[corpus] + random.random(len(corpus))).astype(int)
+    columns = {side: (sentence for row in text[side] for sentence in row) for side in ("source", "target")}
+    pairs = Dataset.from_dict({side: list(map(plain_text, sentences)) for side, sentences in columns.items()})
+    return pairs.select(random.permutation(np.repeat(np.arange(len(corpus)), copies)))
+
+
+def train_tokenizer(pairs: Dataset, output_dir: Path, vocab_size: int, max_sentences: int) -> None:
+    """Writes the files of a Marian tokenizer: one SentencePiece model for both languages, twice, and its vocabulary."""
+
+    def sentences() -> Iterator[str]:
+        for pair in pairs.select(range(min(len(pairs), max_sentences))):
+            yield from (pair["source"], pair["target"])
+
+    output_dir.mkdir(parents=True, exist_ok=True)
+    # Marian's vocabulary has three tokens more: the end, the unknown token and padding.
+    options: dict[str, Any] = {"vocab_size": vocab_size, "character_coverage": 0.9999, "split_digits": True}
+    with open(output_dir / "source.spm", "wb") as file:
+        sentencepiece.SentencePieceTrainer.train(sentence_iterator=sentences(), model_writer=file, **options)
+    (output_dir / "target.spm").write_bytes((output_dir / "source.spm").read_bytes())
+    model = sentencepiece.SentencePieceProcessor(model_file=str(output_dir / "source.spm"))
+    ids = range(model.get_piece_size())
+    pieces = [model.id_to_piece(one) for one in ids if not (model.is_control(one) or model.is_unknown(one))]
+    vocabulary = {piece: index for index, piece in enumerate(["</s>", "<unk>", *pieces, "<pad>"])}
+    (output_dir / "vocab.json").write_text(json.dumps(vocabulary, ensure_ascii=False), encoding="utf-8")
+
+
+def tokenized(pairs: Dataset, tokenizer: MarianTokenizer, max_tokens: int) -> Dataset:
+    """The pairs as token ids with their lengths, without those that are longer than `max_tokens` on a side."""
+
+    def encode(batch: dict[str, list[str]]) -> dict[str, list[Any]]:
+        ids = tokenizer(batch["source"], text_target=batch["target"])
+        lengths = [max(map(len, pair)) for pair in zip(ids["input_ids"], ids["labels"], strict=True)]
+        return {"input_ids": ids["input_ids"], "labels": ids["labels"], "length": lengths}
+
+    rows = pairs.map(encode, batched=True, remove_columns=pairs.column_names)
+    return rows.select(np.flatnonzero(np.array(rows["length"][:]) <= max_tokens))
+
+
+def new_model(tokenizer: MarianTokenizer, fields: dict[str, Any]) -> PreTrainedModel:
+    """A Marian model with random weights; decoding begins with padding and never writes it."""
+    pad = tokenizer.pad_token_id
+    ids = {"pad_token_id": pad, "decoder_start_token_id": pad, "eos_token_id": 0, "forced_eos_token_id": 0}
+    config = MarianConfig(vocab_size=len(tokenizer), **ids, **fields)
+    # Faster than fused attention for sentences on a processor.
+    model = AutoModelForSeq2SeqLM.from_config(config, attn_implementation="eager")
+    model.generation_config.bad_words_ids = [[pad]]
+    return model
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
