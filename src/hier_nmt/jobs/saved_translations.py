@@ -191,6 +191,7 @@ def _settings(translator: DocumentTranslator) -> dict[str, Any]:
         "other_options": {name: _as_json(value) for name, value in generator.generate_kwargs.items()},
         **({} if translator.scorer is None else {"confidence": True}),
         **({} if translator.glossary_method == "auto" else {"glossary_method": translator.glossary_method}),
+        **({} if translator.policy.keep_numbers else {"keep_numbers": False}),
         "dtype": str(model.dtype),
         "model": _model_hash(model),
         "tokenizers": [_vocabulary_hash(tokenizer) for tokenizer in (vocabulary.source, vocabulary.target)],

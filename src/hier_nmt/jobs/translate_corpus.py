@@ -39,6 +39,7 @@ def translate_documents(
     max_source_tokens: int | None = None,
     max_target_tokens: int | None = None,
     glossary_method: str = "auto",
+    keep_numbers: bool = True,
     confidence: bool = False,
     group_sentences: int | None = None,
     output_file: str | Path | None = None,
@@ -65,6 +66,7 @@ def translate_documents(
         max_batch_tokens: padded source tokens in a batch.
         max_source_tokens, max_target_tokens: limits of a window; default: the model's.
         glossary_method: of the documents' glossaries, see `DocumentTranslator`.
+        keep_numbers: whether sentences are decoded again for missing numbers, see `DocumentTranslator`.
         confidence: whether each sentence gets a confidence, see `DocumentTranslator`.
         group_sentences: documents are decoded in groups of about this many sentences. Batches are filled from all
             documents of a group, which are written when the group is finished. Default: 1,024, and 16,384 for `prefix`,
@@ -99,6 +101,7 @@ def translate_documents(
         "max_source_tokens": max_source_tokens,
         "max_target_tokens": max_target_tokens,
         "glossary_method": glossary_method,
+        "keep_numbers": keep_numbers,
         "confidence": confidence,
         "generate_kwargs": generate_kwargs,
     }

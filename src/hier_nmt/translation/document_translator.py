@@ -30,7 +30,7 @@ from ..text.long_sentences import sentence_joiner, split_long_sentence
 from .batched_generation import BatchedGenerator, Output, Request, StopConditions, check_positive
 from .confidence import ConfidenceScorer
 from .generation_constraints import ExpectedWindow
-from .glossary_options import methods_of
+from .glossary_options import term_policy
 from .language_tokens import LanguageTokens, check_languages, check_translates
 from .source_encoding import encode_documents
 from .term_decoding import TermDecoder
@@ -61,7 +61,9 @@ class DocumentTranslator:
         max_source_tokens: longest source window; default: the model's.
         max_target_tokens: longest target window; default: the model's.
         glossary_method: how the terms of glossaries come into translations: `auto`, `inline` or `constrained`, see
-            `glossary_options.methods_of`.
+            `glossary_options.term_policy`.
+        keep_numbers: whether sentences whose translation lacks a number of the source (see `number_terms`) are decoded
+            again with it, and reported if they still lack it.
         confidence: whether each sentence and word gets a confidence, see `confidence`; it costs a pass over the
             finished translations.
         generate_kwargs: options of `generate`. `max_new_tokens` replaces the limit of 2 x source length + 10.
@@ -89,6 +91,7 @@ class DocumentTranslator:
         max_source_tokens: int | None = None,
         max_target_tokens: int | None = None,
         glossary_method: str = "auto",
+        keep_numbers: bool = True,
         confidence: bool = False,
         generate_kwargs: dict[str, Any] | None = None,
         on_progress: Callable[[int], object] | None = None,
@@ -128,9 +131,8 @@ class DocumentTranslator:
             lambda: self.vocabulary.target_words,
         )
         self.glossary_method = glossary_method
-        self.has_inline_terms, is_constrained = methods_of(glossary_method, model, self.vocabulary)
-        decoder = TermDecoder(self.generator, self.vocabulary, self._request_for_terms)
-        self.term_decoder = decoder if is_constrained else None
+        self.policy = term_policy(glossary_method, keep_numbers, model, self.vocabulary)
+        self.term_decoder = TermDecoder(self.generator, self.vocabulary, self._request_for_terms)
         self.scorer = (
             ConfidenceScorer(model, self.vocabulary, batch_size, self.max_target_tokens) if confidence else None
         )
@@ -212,7 +214,7 @@ class DocumentTranslator:
 
     def _prepared(self, documents: Sequence[SourceDocument]) -> list[TranslationState]:
         """The documents, encoded and checked, with their long sentences marked."""
-        working = encode_documents(documents, self.vocabulary, self.planner.num_context(), self.has_inline_terms)
+        working = encode_documents(documents, self.vocabulary, self.planner.num_context(), self.policy)
         limits = self.planner.sentence_limits()
         for document in working:
             if limits is not None:
@@ -235,9 +237,7 @@ class DocumentTranslator:
         ]
         # Each piece is a sentence of a document of its own, so that all checks and retries apply to it.
         pieces_as_documents = [
-            TranslationState.of_sentences(
-                texts, encode(texts), self.vocabulary, document.glossary, self.has_inline_terms
-            )
+            TranslationState.of_sentences(texts, encode(texts), self.vocabulary, document.glossary, self.policy)
             for texts, (document, _) in zip(pieces, wanted, strict=True)
         ]
         all_pieces = [(piece, index) for piece in pieces_as_documents for index in range(len(piece.texts))]
@@ -256,9 +256,8 @@ class DocumentTranslator:
         self._use_terms([(job.document, index) for job in jobs for index in range(job.first, job.window.stop)])
 
     def _use_terms(self, places: list[Place]) -> None:
-        """Decodes sentences again whose translations lack terms of the glossary."""
-        if self.term_decoder is not None:
-            self.term_decoder.use_terms(places)
+        """Decodes sentences again whose translations lack terms of the glossary or numbers."""
+        self.term_decoder.use_terms(places)
 
     def _request_for_terms(self, document: TranslationState, index: int) -> tuple[Request, StopConditions]:
         """The request for a sentence after the translations of its context, or alone if it has none, and its stop

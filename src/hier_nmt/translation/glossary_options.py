@@ -18,6 +18,21 @@ from .translation_vocabulary import TranslationVocabulary
 GLOSSARY_METHODS = ("auto", "inline", "constrained")
 
 
+class TermPolicy(NamedTuple):
+    """How terms and numbers come into translations.
+
+    Attributes:
+        is_inline: whether the translations of terms are written into the source.
+        is_constrained: whether sentences that lack a term are decoded again with it.
+        keep_numbers: whether sentences that lack a number of the source are decoded again with it, and reported if they
+            still lack it.
+    """
+
+    is_inline: bool = False
+    is_constrained: bool = False
+    keep_numbers: bool = False
+
+
 class GlossaryReaders(NamedTuple):
     """Functions that read files: a glossary in a source and target language, and terms, one in a line."""
 
@@ -80,12 +95,15 @@ def _reader(option: str) -> GlossaryReaders:
     return _readers[0]
 
 
-def methods_of(method: str, model: PreTrainedModel, vocabulary: TranslationVocabulary) -> tuple[bool, bool]:
-    """Whether a model gets terms inline, and whether sentences that lack one are decoded again with it.
+def term_policy(
+    method: str, keep_numbers: bool, model: PreTrainedModel, vocabulary: TranslationVocabulary
+) -> TermPolicy:
+    """How a model is made to write terms and numbers.
 
     Args:
         method: `inline`; `constrained`; `auto`: inline where the model was trained for it
             (`config.reads_inline_terms`), and constrained for what it does not use.
+        keep_numbers: as in the policy.
         model: the model.
         vocabulary: of the model.
 
@@ -100,4 +118,4 @@ def methods_of(method: str, model: PreTrainedModel, vocabulary: TranslationVocab
             "them (data.augmentation.glossary of a recipe)"
         )
     is_trained = bool(getattr(model.config, "reads_inline_terms", False)) and vocabulary.has_inline_terms
-    return method == "inline" or (method == "auto" and is_trained), method != "inline"
+    return TermPolicy(method == "inline" or (method == "auto" and is_trained), method != "inline", keep_numbers)

@@ -86,6 +86,8 @@ class DocumentTranslationPipeline(Pipeline):
             path of a file (CSV, tab-separated, TBX; package hier_nmt). Also a key of a document.
         glossary_method: `inline`: translations are written into the source; for models trained with it. `constrained`:
             sentences that lack a term are decoded again with it. `auto` (default): both, `inline` if the model can.
+        keep_numbers: whether sentences whose translation lacks a number of the source (of three digits or more, or with
+            decimals) are decoded again with it, and told in the details if they still lack it; default: True.
         do_not_translate: a term or a list of terms that are not translated, or the `Path` of a file of them. Also a key
             of a document.
         memory: a translation memory: the path of a TMX file (package hier_nmt), a mapping, pairs of sentences and

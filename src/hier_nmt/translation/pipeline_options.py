@@ -19,6 +19,7 @@ _FORWARD_OPTIONS = (
     "max_source_tokens",
     "max_target_tokens",
     "glossary_method",
+    "keep_numbers",
     "confidence",
 )
 _PREPROCESS_OPTIONS = (

@@ -18,6 +18,7 @@ from ..text.untranslatable import (
     num_letters,
     split_sentence,
 )
+from .glossary_options import TermPolicy
 from .translation_documents import SourceDocument, all_places
 from .translation_report import COPIED, DecodingStatistics, SentenceEvent, term_uses
 from .translation_state import TranslationState
@@ -47,11 +48,11 @@ def encode_documents(
     documents: Sequence[SourceDocument],
     vocabulary: TranslationVocabulary,
     num_context: int | None,
-    has_inline_terms: bool = False,
+    policy: TermPolicy,
 ) -> list[TranslationState]:
     """The documents, encoded, with at most `num_context` sentences of the context before each (None: all of it).
 
-    With `has_inline_terms` the translations of terms of their glossaries are written into them.
+    The policy decides whether the translations of terms of their glossaries are written into them.
     """
     sides = [(document, side) for document in documents for side in (document.context, document.paragraphs)]
     rows = [(document.do_not_translate, text) for document, side in sides for row in side for text in row]
@@ -63,7 +64,7 @@ def encode_documents(
         _Encoded(text, part, row, _nothing_to_translate(text, part.core, row, unknown, vocabulary))
         for text, part, row in zip(texts, parts, ids, strict=True)
     )
-    return [_encode_document(document, vocabulary, encoded, num_context, has_inline_terms) for document in documents]
+    return [_encode_document(document, vocabulary, encoded, num_context, policy) for document in documents]
 
 
 def _encode_document(
@@ -71,7 +72,7 @@ def _encode_document(
     vocabulary: TranslationVocabulary,
     encoded: Iterator[_Encoded],
     num_context: int | None,
-    has_inline_terms: bool,
+    policy: TermPolicy,
 ) -> TranslationState:
     """The document as one row of sentences, without those that have nothing to translate: these stay as they are."""
     context, _ = _sentences(document.context, encoded)
@@ -99,7 +100,7 @@ def _encode_document(
         ),
         copied=copied,
         glossary=document.glossary,
-        has_inline_terms=has_inline_terms,
+        policy=policy,
         other_terms=list(_other_terms(document, copied)),
         memory=memory,
     )

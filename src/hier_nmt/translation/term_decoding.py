@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Decodes sentences again whose translation lacks a term, with the term written where it belongs.
+"""Decodes sentences again whose translation lacks a term or a number, with it written where it belongs.
 
 The model shows where it belongs. The translation is replayed for the source, and for the source without the term: the
 words that become less probable are those that translate the term (the prediction difference of Li et al. 2019, section
@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 from ..text.glossary import Term, TermMatch
 from .batched_generation import BatchedGenerator, Output, Request, StopConditions
+from .sentence_terms import SentenceTerms
 from .term_constraints import Forcing, Replay, Replayed
 from .translation_state import Place, TranslationState
 from .translation_vocabulary import TranslationVocabulary
@@ -196,7 +197,7 @@ class TermDecoder:
 
     def _writable_terms(self, sentence: _Sentence) -> list[_WritableTerm]:
         """The terms that a sentence lacks and the tokenizer can write."""
-        forms = [(match, _target_forms(sentence.place[0], match)) for match in sentence.missing()]
+        forms = [(match, _terms(sentence).target_forms(match)) for match in sentence.missing()]
         encode, encode_joined = self.vocabulary.encode_forms, self.vocabulary.encode_joined_forms
         terms = [
             _WritableTerm(match, encode(one), encode_joined(one), encode([form[:1].upper() + form[1:] for form in one]))
@@ -276,16 +277,15 @@ class TermDecoder:
         return Replay((*begin, *ids, sentence.ends.end_ids[0])[: sentence.request.max_new_tokens])
 
 
-def _target_forms(document: TranslationState, match: TermMatch) -> list[str]:
-    """How the translation of a term may be written."""
-    assert document.glossary is not None
-    return document.glossary.target_forms(match)
+def _terms(sentence: _Sentence) -> SentenceTerms:
+    document, index = sentence.place
+    return document.terms[index]
 
 
 def _ids_without_term(document: TranslationState, index: int, match: TermMatch) -> list[int]:
     """The token ids of a sentence without all occurrences of a term."""
     text, position = "", 0
-    for one in document.terms[index]:
+    for one in document.terms[index].required:
         if one.term == match.term:
             text += document.texts[index][position : one.start]
             position = one.stop

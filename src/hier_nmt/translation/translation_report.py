@@ -37,7 +37,8 @@ class DecodingStatistics:
         num_terms: terms of the glossary in the sentences, each counted once in a sentence.
         num_terms_inflected: those of them that the translation has in another form.
         num_terms_unused: those of them that the translation does not have.
-        num_term_retries: sentences that were decoded again because their translation lacked a term.
+        num_term_retries: sentences that were decoded again because their translation lacked a term or a number.
+        num_numbers_lost: sentences whose translation still lacks a number of the source.
         num_from_memory: sentences whose translation is an exact match of the translation memory.
         num_fuzzy_matches: others that are similar to one of the memory, which is reported and not used.
     """
@@ -64,6 +65,7 @@ class DecodingStatistics:
     num_terms_inflected: int = 0
     num_terms_unused: int = 0
     num_term_retries: int = 0
+    num_numbers_lost: int = 0
     num_from_memory: int = 0
     num_fuzzy_matches: int = 0
 
@@ -112,6 +114,7 @@ class DecodingStatistics:
         told = {
             "translated in pieces, because longer than the model's limit (max_source_tokens)": self.num_split,
             f"with a translation that was cut at the length limit{in_loops}": self.num_cut,
+            "whose translation lacks a number of the source, or has it in words": self.num_numbers_lost,
             "left in the source language: the model gave nothing, twice": self.num_empty,
             "left in the source language: placeholders or tags were lost or invented, twice": self.num_stayed_altered,
             "left in the source language: plural or select messages, whose cases differ by language": self.num_messages,
@@ -140,8 +143,8 @@ class SentenceConfidence(NamedTuple):
 
 
 # Kinds of events, in the order in which they are reported.
-COPIED, CUT, SPLIT, DECODED_AGAIN = "copied", "cut", "split", "decoded_again"
-INCIDENT_KINDS = (COPIED, CUT, SPLIT, DECODED_AGAIN)
+COPIED, CUT, SPLIT, NUMBER_LOST, DECODED_AGAIN = "copied", "cut", "split", "number_lost", "decoded_again"
+INCIDENT_KINDS = (COPIED, CUT, SPLIT, NUMBER_LOST, DECODED_AGAIN)
 # Why a sentence is decoded again, alone.
 WRONG_SEPARATORS, ENDLESS, EMPTY, LOOP, ALTERED = (
     "a window with another number of sentences",
@@ -151,6 +154,7 @@ WRONG_SEPARATORS, ENDLESS, EMPTY, LOOP, ALTERED = (
     "a placeholder, tag or address lost or changed",
 )
 MISSING_TERM = "a term of the glossary not used"
+MISSING_NUMBER = "a number of the source missing"
 STAYED_EMPTY = "the model gave nothing, twice"
 STAYED_ALTERED = f"{ALTERED}, twice"
 # Why a translation is cut.
@@ -176,9 +180,10 @@ def details(
 ) -> dict[str, Any]:
     """A document's counts, for each kind of event the sentences with the reasons, and what became of terms.
 
-    `{"counts": {...}, "copied": [{"sentence": 3, "reason": "no letters"}], "cut": [...], "split": [...],
-    "decoded_again": [...], "terms": [{"sentence": 0, "source": "board", "target": "conseil", "use": "given"}]}`;
-    sentences are counted from 0, as in the list of sentences; a term is `given`, `inflected` or `unused`.
+    `{"counts": {...}, "copied": [{"sentence": 3, "reason": "no letters"}], "cut": [...], "split": [...], "number_lost":
+    [{"sentence": 5, "reason": "2,500"}], "decoded_again": [...], "terms": [{"sentence": 0, "source": "board", "target":
+    "conseil", "use": "given"}]}`; sentences are counted from 0, as in the list of sentences; a term is `given`,
+    `inflected` or `unused`.
     `"memory": [{"sentence": 0, "score": 100.0, "source": ..., "target": ...}]` has what a translation memory has for
     sentences: with a score of 100 the target is the translation, with a lower one it was not used. With confidences
     also `"confidences": [{"sentence": 0, "confidence": 0.8, "word_confidences": [0.9, 0.7]}, ...]`.

@@ -2,17 +2,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """A document while it is translated: what is known of each of its sentences."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from ..text.glossary import UNUSED, Glossary, TermMatch, TermUse
-from ..text.inline_terms import with_terms
+from ..text.glossary import Glossary, TermMatch, TermUse
+from ..text.number_terms import NumberTerm
 from ..text.protected_spans import remove_objects
 from ..text.translation_memory import MemoryMatch
 from ..text.untranslatable import SentenceParts
 from ..text.windows import Window, document_blocks
 from .batched_generation import Output
+from .glossary_options import TermPolicy
 from .repetition import is_loop, num_repeated_ngrams, repetition
+from .sentence_terms import SentenceTerms
 from .translation_documents import TranslatedDocument, all_places
 from .translation_report import (
     ALTERED,
@@ -22,14 +24,15 @@ from .translation_report import (
     EMPTY,
     LOOP,
     LOOP_TOO_LONG,
+    MISSING_NUMBER,
     MISSING_TERM,
+    NUMBER_LOST,
     SPLIT,
     STAYED_ALTERED,
     STAYED_EMPTY,
     TOO_LONG,
     DecodingStatistics,
     SentenceEvent,
-    term_uses,
 )
 from .translation_vocabulary import TranslationVocabulary
 
@@ -53,7 +56,7 @@ class TranslationState:
         events: what happened to the sentences of the row: (index, kind) -> reason.
         copied: the sentences that are not in the row, as there is nothing to translate.
         glossary: terms with prescribed translations.
-        has_inline_terms: whether the model reads these in the source.
+        policy: how these and numbers come into translations.
         other_terms: the terms of sentences that are not in the row.
         memory: the matches of the translation memory for sentences of the document.
         known: the translations of sentences of the row that the memory gave, in their final form.
@@ -75,7 +78,7 @@ class TranslationState:
     events: dict[tuple[int, str], str] = field(default_factory=dict)
     copied: list[SentenceEvent] = field(default_factory=list)
     glossary: Glossary | None = None
-    has_inline_terms: bool = False
+    policy: TermPolicy = field(default_factory=TermPolicy)
     other_terms: list[TermUse] = field(default_factory=list)
     memory: list[MemoryMatch] = field(default_factory=list)
 
@@ -91,9 +94,8 @@ class TranslationState:
         self._row_of = {number: index for index, number in enumerate(self.numbers, start=self.first)}
         self._all_places = all_places(self.result)
         self._num_closing = 1 if self.vocabulary.has_separators else 0
-        self.terms = [[] if self.glossary is None else self.glossary.find(text) for text in self.texts]
-        if self.has_inline_terms:
-            self._write_terms([index for index, terms in enumerate(self.terms) if terms])
+        self.terms = [SentenceTerms() for _ in self.texts]
+        self._find_terms(range(len(self.texts)))
         self.source_lengths = [len(ids) + self._num_closing for ids in self.ids]
 
     @classmethod
@@ -102,35 +104,33 @@ class TranslationState:
         texts: list[str],
         ids: list[list[int]],
         vocabulary: TranslationVocabulary,
-        glossary: Glossary | None = None,
-        has_inline_terms: bool = False,
+        glossary: Glossary | None,
+        policy: TermPolicy,
     ) -> "TranslationState":
         """The state of unrelated sentences."""
         ends_paragraph = [False] * len(texts)
-        return cls(texts, ids, ends_paragraph, 0, vocabulary, glossary=glossary, has_inline_terms=has_inline_terms)
+        return cls(texts, ids, ends_paragraph, 0, vocabulary, glossary=glossary, policy=policy)
 
-    def _write_terms(self, indices: Sequence[int]) -> None:
-        """Encodes sentences with the translations of their terms in them, each after the first occurrence of its
-        term."""
-        marked = []
+    def _find_terms(self, indices: Iterable[int]) -> None:
+        """Finds the terms and numbers of sentences; terms are written into the source if the model reads them there."""
+        inline = []
         for index in indices:
-            first = {match.term: match for match in reversed(self.terms[index])}
-            translations = sorted((match.stop, match.term.targets[0]) for match in first.values())
-            marked.append(with_terms(self.texts[index], translations))
-        for index, ids in zip(indices, self.vocabulary.encode_with_terms(marked), strict=True):
+            parts, language = self._parts(index), self.vocabulary.target_language
+            stand_ins = () if parts is None else [stand_in for stand_in, _ in parts.replaced_spans]
+            self.terms[index] = SentenceTerms.of(self.texts[index], self.glossary, self.policy, language, stand_ins)
+            if self.policy.is_inline and self.terms[index].terms:
+                inline.append(index)
+        texts = [self.terms[index].inline_text(self.texts[index]) for index in inline]
+        for index, ids in zip(inline, self.vocabulary.encode_with_terms(texts), strict=True):
             self.ids[index] = ids
 
     def missing_terms(self, index: int, ids: list[int] | None = None) -> list[TermMatch]:
-        """The terms of a sentence that its translation lacks, or a translation of these token ids; empty for a sentence
-        without a translation."""
-        if not self.terms[index]:
+        """The terms and numbers that a sentence is decoded again for: those that its translation lacks, or a
+        translation of these token ids; none without a translation."""
+        if not self.terms[index].required:
             return []
-        assert self.glossary is not None
         translation = self.translations[index] if ids is None else self.vocabulary.decode(ids)
-        if not translation:
-            return []
-        distinct = {match.term: match for match in reversed(self.terms[index])}
-        return [match for term, match in distinct.items() if self.glossary.use(term, translation) == UNUSED]
+        return self.terms[index].missing(translation) if translation else []
 
     def is_acceptable(self, index: int, ids: list[int]) -> bool:
         """Whether a translation with these token ids would not be decoded again."""
@@ -140,11 +140,13 @@ class TranslationState:
         return parts is None or parts.keeps_protected(translation)
 
     def use_terms(self, index: int, ids: list[int]) -> None:
-        """Sets a translation that was decoded for its terms."""
+        """Sets a translation that was decoded for its terms or numbers."""
+        lacked = [isinstance(match.term, NumberTerm) for match in self.missing_terms(index)]
+        reasons = [*((MISSING_TERM,) if False in lacked else ()), *((MISSING_NUMBER,) if True in lacked else ())]
         self.translations[index], self.target_ids[index] = self.vocabulary.decode(ids), ids
         self.events.pop((index, CUT), None)
-        before = self.events.get((index, DECODED_AGAIN), MISSING_TERM)
-        self.events[index, DECODED_AGAIN] = before if MISSING_TERM in before else f"{before}; {MISSING_TERM}"
+        before = self.events.get((index, DECODED_AGAIN))
+        self.events[index, DECODED_AGAIN] = "; ".join([*(() if before is None else (before,)), *reasons])
 
     def add_known(self, translations: Sequence[str]) -> None:
         """Sets the given translations of the first sentences; empty ones are ignored."""
@@ -207,9 +209,7 @@ class TranslationState:
             self.parts[index - self.first] = parts.without_stand_ins
             self.texts[index] = parts.without_stand_ins.core
             (self.ids[index],) = self.vocabulary.encode([self.texts[index]])
-            self.terms[index] = [] if self.glossary is None else self.glossary.find(self.texts[index])
-            if self.has_inline_terms and self.terms[index]:
-                self._write_terms([index])
+            self._find_terms([index])
             self.source_lengths[index] = len(self.ids[index]) + self._num_closing
 
     def _parts(self, index: int) -> SentenceParts | None:
@@ -374,6 +374,9 @@ class TranslationState:
                 self.events[index, COPIED] = STAYED_ALTERED
                 self.statistics.num_stayed_altered += 1
                 self.statistics.num_copied += 1
+            elif index not in self.known and (lost := self.terms[index].lost_numbers(self.text(index))):
+                self.events[index, NUMBER_LOST] = ", ".join(lost)
+                self.statistics.num_numbers_lost += 1
         paragraphs = [list(paragraph) for paragraph in self.result]
         for index, (paragraph, sentence) in enumerate(self.places, start=self.first):
             paragraphs[paragraph][sentence] = self.text(index)
@@ -392,7 +395,7 @@ class TranslationState:
     def _term_uses(self) -> Iterator[TermUse]:
         """What became of the terms of the document's sentences, without those of the context."""
         for index in range(self.first, len(self.texts)):
-            yield from term_uses(self.glossary, self.terms[index], self.numbers[index - self.first], self.text(index))
+            yield from self.terms[index].uses(self.numbers[index - self.first], self.text(index))
 
 
 # A document, and the index of one of its sentences.
