@@ -59,6 +59,8 @@ ADDRESS = (
     r"|(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
     r"|(?<!\w)[A-Za-z]:\\\S*\w"
     r"|(?<![\w\\])\\\\[\w.-]+\\\S*\w"
+    # Telephone numbers with a country code.
+    r"|(?<![\w+])\+\d(?:[ \u00a0\u202f.()-]{0,2}\d){6,14}(?!\w)"
 )
 # Code between delimiters. Its length is limited and it has no opening delimiter inside, so that the search is linear.
 _CODE = r"(?:(?!<[%?]|\{[{%])[^\n]){0,300}?"
@@ -135,7 +137,7 @@ _TEMPLATE = re.compile(
     re.DOTALL,
 )
 # Every span starts with one of these; texts without them are skipped.
-_MAY_START = re.compile(rf"[%{{$<&@\\\[#_^`*{OBJECT}]|://|www\.|:[a-z+-]|![a-z_]|~~|==")
+_MAY_START = re.compile(rf"[%{{$<&@\\\[#_^`*{OBJECT}]|://|www\.|:[a-z+-]|![a-z_]|~~|==|\+\d")
 
 
 @lru_cache(maxsize=64)

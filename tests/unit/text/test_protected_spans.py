@@ -37,6 +37,7 @@ from hier_nmt.text.protected_spans import (
         *("<source>", "<xs:any>", "<!-- a b -->", "<![CDATA[a < b]]>", "&nbsp;", "&#8230;", "&#x2026;"),
         *("[^1]", "[^note]", "[!WARNING]", "[!tip]", "$x^2$", "$a_1 + b$", "$$E = mc^2$$", "$n$", "\\(a + b\\)"),
         *("https://a.b/c?d={id}", "www.a.org", "a.b@c.org", "C:\\new\\table", "\\\\server\\share", OBJECT),
+        *("+33 1 23 45 67 89", "+44 (0)20 7946 0958", "+1-212-555-0100", "+4930123456"),
         *("100%%", "<color=red>", "</color>", "<size=50%>"),
         *(
             "%v",
