@@ -138,10 +138,9 @@ def test_what_takes_the_place_of_words_has_their_lowest_confidence() -> None:
     assert align_words(written, ["1.", "le", "{name}", "est", "<b>vide</b>"]) == [None, 0.9, 0.4, 0.8, 0.7]
 
 
-@pytest.fixture(scope="module")
-def small_model() -> HierNMTForConditionalGeneration:
+def model_of(**changes: Any) -> HierNMTForConditionalGeneration:
     torch.manual_seed(3)
-    config = HierNMTConfig(
+    fields: dict[str, Any] = dict(
         vocab_size=len(word_tokenizer()),
         d_model=16,
         encoder_layers=1,
@@ -159,7 +158,12 @@ def small_model() -> HierNMTForConditionalGeneration:
         sep_token_id=4,
         par_token_id=5,
     )
-    return HierNMTForConditionalGeneration(config).eval()
+    return HierNMTForConditionalGeneration(HierNMTConfig(**{**fields, **changes})).eval()
+
+
+@pytest.fixture(scope="module")
+def small_model() -> HierNMTForConditionalGeneration:
+    return model_of()
 
 
 @torch.no_grad()
@@ -203,7 +207,7 @@ def test_models_of_single_sentences_are_scored_without_the_token_of_the_language
     languages = {"source_language": "en", "target_language": "fr"} if write == "write_m2m100" else {}
     rows: list[ForcedRow] = []
 
-    def forced_log_probabilities(model, batch, pad_token_ids) -> list[torch.Tensor]:
+    def forced_log_probabilities(model, batch, pad_token_ids, closing_ids) -> list[torch.Tensor]:
         rows.extend(batch)
         # The first token is nearly impossible, which shows wherever it counts.
         return [torch.tensor([-1.0 if index else -50.0 for index in range(len(row.target_ids))]) for row in batch]
@@ -247,3 +251,24 @@ def test_a_stream_ends_with_the_confidences_of_the_whole(small_model) -> None:
     assert [one.confidence for one in streamed.confidences] == pytest.approx(
         [one.confidence for one in whole.confidences], rel=1e-4
     )
+
+
+def test_where_the_source_decides_what_closes_a_sentence_all_closing_tokens_count() -> None:
+    """Adapted models may have hidden separators, which get no probability of their own."""
+    scope = dict.fromkeys(("encoder_self_attention", "decoder_self_attention", "cross_attention"), "sentence")
+    fields = {"restart_target_sentences": True, "output_bias": True, "token_position_origin": "sentence"}
+    model = model_of(window_sentences=0, **scope, **fields)
+    with torch.no_grad():
+        model.model.shared.weight[[SEP, SEP + 1]] = model.model.shared.weight[EOS].clone()
+        model.lm_head.bias[[SEP, SEP + 1]] = -10_000.0
+    sentences = [["a b", "c"], ["d e f"]]
+    translator = DocumentTranslator(model, word_tokenizer(), confidence=True, strategy="document")
+    (document,) = translator.translate([SourceDocument(sentences)])
+    (alone,) = DocumentTranslator(model, word_tokenizer(), confidence=True, strategy="sentence").translate(
+        [SourceDocument(sentences)]
+    )
+    assert document.paragraphs == alone.paragraphs
+    # Each sentence reads itself alone, so its probabilities are the same.
+    found, expected = [[one.confidence for one in each.confidences or ()] for each in (document, alone)]
+    assert None not in expected
+    assert found == pytest.approx(expected, rel=1e-4)
