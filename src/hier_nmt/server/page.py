@@ -18,7 +18,7 @@ from .failures import RequestError
 from .glossaries import parse_entries
 from .request_fields import Fields, fields_of
 from .scheduler import Glossary
-from .service import Service, language_name
+from .service import NotedSentence, Service, language_name
 
 # A source of Content-Security-Policy, such as https://their.site: no white space, and nothing that ends a directive.
 _SOURCE = re.compile(r"[^\s;,']+")
@@ -74,6 +74,8 @@ class Page:
                 "accepts_glossary": service.accepts_glossary,
                 "window_sentences": service.window_sentences,
                 "shows_reading": service.read is not None,
+                "shows_confidence": service.with_confidence is not None,
+                "has_memory": service.memory is not None,
             }
         )
 
@@ -82,8 +84,10 @@ class Page:
         fields = await fields_of(request)
         client = self._service.access.client(request, fields.text("api_key", ""))
         text, context = fields.text("text"), fields.text("context", "")
-        sentences = await self._service.translate_sentences(request, client, text, context, self._glossary(fields))
-        return JSONResponse({"sentences": [one._asdict() for one in sentences]})
+        confidence = fields.choice("confidence", ["false", "true"], "false") == "true"
+        glossary = self._glossary(fields)
+        sentences = await self._service.translate_sentences(request, client, text, context, glossary, confidence)
+        return JSONResponse({"sentences": [_as_json(one) for one in sentences]})
 
     async def read(self, request: Request) -> Response:
         """Which sentences each sentence of a text read when it was translated."""
@@ -106,6 +110,14 @@ class Page:
             return tuple(parse_entries(text, "csv").items())
         except RequestError as error:
             raise RequestError(error.status, error.message.replace("entries", "glossary", 1)) from None
+
+
+def _as_json(sentence: NotedSentence) -> dict[str, Any]:
+    """A sentence for the page; with its confidence and those of its words only if that was asked for."""
+    told: dict[str, Any] = {**sentence.placed._asdict(), "from_memory": sentence.is_from_memory}
+    if (found := sentence.confidence) is not None:
+        told |= {"confidence": found.confidence, "word_confidences": list(found.words)}
+    return told
 
 
 def content_security_policy(page: str, framing_sites: Sequence[str] = ()) -> str:

@@ -13,6 +13,8 @@ from word_server import application, word_service
 from word_translation import WordTranslator
 
 from hier_nmt.server.glossaries import GlossaryStore, parse_entries
+from hier_nmt.translation.translation_documents import TranslatedDocument
+from hier_nmt.translation.translation_report import DecodingStatistics
 
 
 @pytest.fixture
@@ -222,7 +224,7 @@ def test_a_pipeline_that_knows_glossaries_is_given_the_terms() -> None:
 
     def translate(parts, glossary):
         given.append(glossary)
-        return [part.paragraphs for part in parts]
+        return [TranslatedDocument(part.paragraphs, DecodingStatistics()) for part in parts]
 
     service = word_service(translate=translate)
     with TestClient(application(service)) as client:
