@@ -50,6 +50,9 @@ class ConfidenceScorer:
     ) -> None:
         self.model: PreTrainedModel = getattr(model, "pytorch_model", model)
         self.vocabulary, self.batch_size, self.max_target_tokens = vocabulary, batch_size, max_target_tokens
+        # Such a model knows that a sentence ends, and its source says with which token, see `FollowsSource`.
+        follows_source = getattr(model.config, "restart_target_sentences", False)
+        self._closing_ids = (*vocabulary.target_separators, vocabulary.target.eos_token_id) if follows_source else ()
 
     def score(self, jobs: Sequence[WindowJob]) -> None:
         """Stores the log-probabilities of the tokens of sentences, from `first` of each window on, in their documents.
@@ -59,7 +62,7 @@ class ConfidenceScorer:
         rows = [self._row(job) for job in jobs]
         for indices in batches_of_rows(rows, self.batch_size, _MAX_TARGET_TOKENS):
             batch = [rows[index] for index in indices]
-            found = forced_log_probabilities(self.model, batch, self.vocabulary.pad_token_ids)
+            found = forced_log_probabilities(self.model, batch, self.vocabulary.pad_token_ids, self._closing_ids)
             for index, log_probabilities in zip(indices, found, strict=True):
                 self._keep(jobs[index], log_probabilities.tolist())
 

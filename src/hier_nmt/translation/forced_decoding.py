@@ -23,7 +23,10 @@ class ForcedRow(NamedTuple):
 
 @torch.inference_mode()
 def forced_log_probabilities(
-    model: PreTrainedModel, rows: Sequence[ForcedRow], pad_token_ids: tuple[int, int]
+    model: PreTrainedModel,
+    rows: Sequence[ForcedRow],
+    pad_token_ids: tuple[int, int],
+    closing_ids: Sequence[int] = (),
 ) -> list[torch.Tensor]:
     """The log-probability of each target token of each row of one batch, in float64 on the CPU.
 
@@ -31,6 +34,7 @@ def forced_log_probabilities(
         model: an encoder-decoder, in evaluation mode.
         rows: one batch.
         pad_token_ids: padding of source and target.
+        closing_ids: tokens of which each counts as all of them: it has the sum of their probabilities.
     """
     input_ids = padded([row.source_ids for row in rows], pad_token_ids[0])
     labels = padded([row.target_ids for row in rows], pad_token_ids[1])
@@ -46,6 +50,9 @@ def forced_log_probabilities(
         use_cache=False,
     ).logits
     log_probabilities = logits.float().log_softmax(-1)  # [B, T, V]
+    if closing_ids:
+        closing = torch.tensor(closing_ids, device=logits.device)
+        log_probabilities[..., closing] = log_probabilities[..., closing].logsumexp(-1, keepdim=True)
     chosen = log_probabilities.gather(-1, labels.to(logits.device)[..., None])[..., 0].cpu().double()
     return [one[: len(row.target_ids)] for one, row in zip(chosen, rows, strict=True)]
 

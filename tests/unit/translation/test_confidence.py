@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 from transformers import AutoTokenizer
-from word_translation import BOS, EOS, PAD, SEP, ScoredTranslator, word_tokenizer
+from word_translation import BOS, EOS, PAD, PROBABILITIES, SEP, ScoredTranslator, word_tokenizer
 
 from hier_nmt import HierNMTConfig, HierNMTForConditionalGeneration
 from hier_nmt.translation import confidence
@@ -177,7 +177,7 @@ def test_models_of_single_sentences_are_scored_without_the_token_of_the_language
     languages = {"source_language": "en", "target_language": "fr"} if write == "write_m2m100" else {}
     rows: list[ForcedRow] = []
 
-    def forced_log_probabilities(model, batch, pad_token_ids) -> list[torch.Tensor]:
+    def forced_log_probabilities(model, batch, pad_token_ids, closing_ids) -> list[torch.Tensor]:
         rows.extend(batch)
         # The first token is nearly impossible, which shows wherever it counts.
         return [torch.tensor([-1.0 if index else -50.0 for index in range(len(row.target_ids))]) for row in batch]
@@ -221,3 +221,13 @@ def test_a_stream_ends_with_the_confidences_of_the_whole(small_model) -> None:
     assert [one.confidence for one in streamed.confidences] == pytest.approx(
         [one.confidence for one in whole.confidences], rel=1e-4
     )
+
+
+def test_where_the_source_says_how_a_sentence_ends_any_token_that_closes_it_counts() -> None:
+    model = ScoredTranslator(window_sentences=0, restart_target_sentences=True)
+    output = output_of("a! b!", model, strategy="document")
+    assert output["translation_text"] == "A ! B !"
+    rest = (1 - sum(PROBABILITIES.values())) / (len(model.tokenizer) - len(PROBABILITIES))
+    closes = PROBABILITIES["</s>"] + PROBABILITIES["<sep>"] + rest  # the last is <par>
+    found = [one["confidence"] for one in output["details"]["confidences"]]
+    assert found == pytest.approx([(0.5 * 0.125 * closes) ** (1 / 3), (0.25 * 0.125 * closes) ** (1 / 3)])
