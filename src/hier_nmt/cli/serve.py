@@ -19,6 +19,7 @@ import torch
 
 from ..configuration.configuration_choices import ENGINES
 from ..data.memory_files import read_memory
+from ..jobs.confidence_calibration import read_calibration
 from ..jobs.load_checkpoints import check_device, languages_of, load_config, load_pipeline
 from ..translation.document_translator import STRATEGIES
 from .resources import model_or_shipped
@@ -117,6 +118,7 @@ def make_server(options: argparse.Namespace) -> Any:
         seconds=options.timeout,
         file_seconds=options.file_timeout,
     )
+    calibration = read_calibration(options.model)
     batches = PipelineBatches(
         load_pipeline(options.model, options.device, options.engine, options.strategy),
         batch_size=options.batch_size,
@@ -137,6 +139,7 @@ def make_server(options: argparse.Namespace) -> Any:
         read=batches.sentences_read if batches.shows_reading else None,
         with_confidence=batches.with_confidence,
         memory=memory,
+        calibration=calibration,
     )
     hosts = (*LOOPBACK_HOSTS, *options.allow_host) if options.host in _LOOPBACK else options.allow_host or ["*"]
     app = make_application(

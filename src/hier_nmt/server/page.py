@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
+from ..jobs.confidence_calibration import ConfidenceCalibration, calibrated
 from ..jobs.translate_pages import file_endings
 from .failures import RequestError
 from .glossaries import parse_entries
@@ -75,6 +76,7 @@ class Page:
                 "window_sentences": service.window_sentences,
                 "shows_reading": service.read is not None,
                 "shows_confidence": service.with_confidence is not None,
+                "calibration": None if service.calibration is None else str(service.calibration),
                 "has_memory": service.memory is not None,
             }
         )
@@ -87,7 +89,7 @@ class Page:
         confidence = fields.choice("confidence", ["false", "true"], "false") == "true"
         glossary = self._glossary(fields)
         sentences = await self._service.translate_sentences(request, client, text, context, glossary, confidence)
-        return JSONResponse({"sentences": [_as_json(one) for one in sentences]})
+        return JSONResponse({"sentences": [_as_json(one, self._service.calibration) for one in sentences]})
 
     async def read(self, request: Request) -> Response:
         """Which sentences each sentence of a text read when it was translated."""
@@ -112,11 +114,12 @@ class Page:
             raise RequestError(error.status, error.message.replace("entries", "glossary", 1)) from None
 
 
-def _as_json(sentence: NotedSentence) -> dict[str, Any]:
-    """A sentence for the page; with its confidence and those of its words only if that was asked for."""
+def _as_json(sentence: NotedSentence, calibration: ConfidenceCalibration | None) -> dict[str, Any]:
+    """A sentence for the page; with its confidence, calibrated if it can be, and those of its words only if that was
+    asked for."""
     told: dict[str, Any] = {**sentence.placed._asdict(), "from_memory": sentence.is_from_memory}
     if (found := sentence.confidence) is not None:
-        told |= {"confidence": found.confidence, "word_confidences": list(found.words)}
+        told |= {"confidence": calibrated(found.confidence, calibration), "word_confidences": list(found.words)}
     return told
 
 

@@ -5,12 +5,13 @@
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Sequence
-from itertools import chain, zip_longest
+from itertools import chain
 from typing import Any, NamedTuple, TypeVar
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 
+from ..jobs.confidence_calibration import ConfidenceCalibration
 from ..jobs.translate_pages import LayoutTranslation
 from ..text.document_layout import PlacedSentence
 from ..text.long_sentences import sentence_joiner
@@ -86,6 +87,7 @@ class Service:
         read: for each sentence of each of some `TranslatedPart`s, the sentences that it read; None: nothing can say.
         with_confidence: what `translate` gives, with the confidence of each sentence; None: nothing can say.
         memory: a translation memory; sentences that it has are not translated.
+        calibration: what the confidence of a sentence means.
 
     Attributes:
         num_characters: client -> characters translated for it.
@@ -105,11 +107,12 @@ class Service:
         read: Run | None = None,
         with_confidence: Run | None = None,
         memory: TranslationMemory | None = None,
+        calibration: ConfidenceCalibration | None = None,
     ) -> None:
         self.pair, self.limits, self.access = pair, limits, access
         self.part_sentences, self.accepts_glossary = part_sentences, accepts_glossary
         self.window_sentences, self.read, self.with_confidence = window_sentences, read, with_confidence
-        self.memory = memory
+        self.memory, self.calibration = memory, calibration
         self.scheduler = Scheduler(translate, limits.waiting_sentences, batch_sentences)
         self.requests = ClientRequests(limits.client_requests)
         self.num_characters: Counter[str] = Counter()
@@ -231,7 +234,7 @@ def noted_sentences(text: LayoutTranslation, parts: Sequence[TranslatedDocument]
             notes.append((None if part.confidences is None else part.confidences[number], number in exact))
     placed = text.layout.translated_sentences(translations)
     # A last entry may have only white space.
-    return [NotedSentence(one, *note) for one, note in zip_longest(placed, notes, fillvalue=(None, False))]
+    return [NotedSentence(one, *note) for one, note in zip(placed, [*notes, (None, False)], strict=False)]
 
 
 async def finished(work: Work, seconds: float) -> list[Any]:

@@ -17,6 +17,7 @@ from starlette.testclient import TestClient
 from word_server import application, word_service
 from word_translation import ScoredTranslator, WordTranslator
 
+from hier_nmt.jobs.confidence_calibration import ConfidenceCalibration
 from hier_nmt.jobs.load_checkpoints import load_pipeline
 from hier_nmt.server import reading_parts
 from hier_nmt.server.access import Access
@@ -286,3 +287,17 @@ def test_segments_of_files_that_come_from_the_memory_are_marked() -> None:
         (' state="needs-review-translation" state-qualifier="exact-match"', "Known before!"),
         (' state="needs-review-translation" state-qualifier="mt-suggestion"', "C !"),
     ]
+
+
+def test_confidence_is_calibrated_where_the_model_has_a_calibration() -> None:
+    service = word_service(scored_model())
+    # With the slope 1 and the intercept 0: c / (1 + c).
+    service.calibration = ConfidenceCalibration(1.0, 0.0, 50.0, 800)
+    raw = (0.5 * 0.25 * 0.125 * 0.0625) ** (1 / 4)
+    with TestClient(application(service)) as client:
+        settings = json_of(client.get("/page/settings"))
+        content = {"text": "a b! 12", "confidence": True}
+        first, second = json_of(client.post("/page/translate", json=content))["sentences"]
+    assert settings["calibration"] == "the share of 800 development sentences like it with chrF 50 or more"
+    assert (first["confidence"], second["confidence"]) == (pytest.approx(raw / (1 + raw)), None)
+    assert first["word_confidences"] == pytest.approx([0.5, 0.25, 0.125])
