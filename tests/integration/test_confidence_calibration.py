@@ -33,24 +33,19 @@ def test_evaluate_stores_what_confidence_means(own_checkpoint: Path, tmp_path: P
     sources = [f"{words[n % 26]} {words[n // 26]} !" for n in range(MIN_SENTENCES)]
     paragraph = {"en": sources, "fr": ["A !"] * len(sources)}
     (tmp_path / "dev.jsonl").write_text(json.dumps({"id": "a", "paragraphs": [paragraph]}) + "\n")
-    # An untrained model's translations are as good as each other: here they count as better the more confident it is.
     given = []
 
-    def better_with_confidence(confidences, chrf, good_chrf):
-        given.append((len(confidences), len(chrf)))
-        bounds = sorted(confidences)[len(confidences) // 2]
-        noisy = [80.0 if (one > bounds) != (index % 10 == 0) else 10.0 for index, one in enumerate(confidences)]
-        return calibrate(confidences, noisy, good_chrf)
+    def calibrate(confidences, chrf, good_chrf) -> ConfidenceCalibration:
+        given.append((len(confidences), len(chrf), good_chrf))
+        return ConfidenceCalibration(2.0, 0.5, good_chrf, len(confidences))
 
-    calibrate = evaluate.calibrate
-    monkeypatch.setattr(evaluate, "calibrate", better_with_confidence)
+    monkeypatch.setattr(evaluate, "calibrate", calibrate)
     options = ["--beams", 1, "--no-ter", "--calibrate-confidence", 40]
     assert run_command("evaluate", own_checkpoint, tmp_path / "dev.jsonl", *options) == 0
     out = capsys.readouterr().out
     assert "| confidence | sentences | mean | chrF | chrF >= 40 | calibrated |" in out
-    calibration = read_calibration(own_checkpoint)
-    assert calibration is not None
-    assert (calibration.good_chrf, given) == (40.0, [(calibration.num_sentences,) * 2])
+    assert given == [(MIN_SENTENCES, MIN_SENTENCES, 40.0)]
+    assert read_calibration(own_checkpoint) == ConfidenceCalibration(2.0, 0.5, 40.0, MIN_SENTENCES)
     measured = json.loads((own_checkpoint / FILE_NAME).read_text())["measured"]
     assert measured == {"corpus": ["dev.jsonl"], "strategy": None, "beams": 1, "engine": "torch"}
 
