@@ -176,7 +176,7 @@ def test_a_broken_catalogue_is_an_error_with_a_place(tmp_path, content, error) -
 def test_msgfmt_accepts_what_is_written(tmp_path, name: str, target: str) -> None:
     (tmp_path / name).write_text(CONTENT if name == "a.po" else TEMPLATE)
     file = read_document_file(tmp_path / name, "en", target)
-    texts = [[unit.target or f"x {unit.source} \u00e9" for unit in one.units] for one in file.documents]
+    texts = [[unit.target or f"\u00e9 x {unit.source}" for unit in one.units] for one in file.documents]
     (tmp_path / "b.po").write_bytes(file.translated(texts))
     # Format strings, plural forms, the header and the domain; the same with the messages that are to be checked.
     for more in ([], ["--use-fuzzy"]):
