@@ -79,7 +79,7 @@ class Fields:
     def objects(self, name: str) -> list[Mapping[str, Any]]:
         """A list of objects; RequestError if it is anything else. In a form each of its fields is one of the form, such
         as `name[0].field`."""
-        value = self._numbered_objects(name) if self._is_form else self._value(name)
+        value: Any = self._numbered_objects(name) if self._is_form else self._value(name)
         if not isinstance(value, list) or not value or not all(isinstance(one, Mapping) for one in value):
             raise RequestError(400, f"{name} must be a list of objects")
         return value
