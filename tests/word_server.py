@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import uvicorn
-from word_translation import ScoredTranslator, WordTranslator
+from word_translation import ProbableTranslator, WordTranslator
 
 from hier_nmt.server.access import Access
 from hier_nmt.server.application import make_application
@@ -46,7 +46,7 @@ def word_service(
         accepts_glossary=batches.accepts_glossary,
         limits=Limits(**limits),
         access=Access(keys),
-        with_confidence=batches.with_confidence if isinstance(model, ScoredTranslator) else None,
+        with_confidence=batches.with_confidence if isinstance(model, ProbableTranslator) else None,
         memory=memory,
     )
 

@@ -156,7 +156,7 @@ class WordTranslator(torch.nn.Module):
 PROBABILITIES = {"A": 0.5, "B": 0.25, "!": 0.125, "</s>": 0.0625, "<sep>": 0.03125}
 
 
-class ScoredTranslator(WordTranslator):
+class ProbableTranslator(WordTranslator):
     """Says every word in capital letters, and finds it as probable as the table says."""
 
     def __init__(self, *args: Any, **config: Any) -> None:

@@ -16,7 +16,7 @@ pytest.importorskip("playwright.sync_api")
 
 from playwright.sync_api import sync_playwright
 from word_server import application, listening, word_service
-from word_translation import ScoredTranslator
+from word_translation import ProbableTranslator
 
 from hier_nmt.inspection.sentences_read import SentenceRead
 from hier_nmt.text.translation_memory import TranslationMemory
@@ -204,7 +204,7 @@ def test_a_phone_shows_everything_without_scrolling_sideways(opened) -> None:
 
 
 def test_confidence_is_shown_in_colours_numbers_and_words(opened) -> None:
-    model = ScoredTranslator(source_language="en", target_language="fr")
+    model = ProbableTranslator(source_language="en", target_language="fr")
     memory = TranslationMemory([("c!", "Known before!")], threshold=100)
     with listening(application(word_service(model, memory=memory))) as address:
         page = opened(address)
@@ -228,7 +228,7 @@ def test_confidence_is_shown_in_colours_numbers_and_words(opened) -> None:
 
 
 def test_confidence_is_switched_on_and_off_for_a_text_that_is_translated(opened) -> None:
-    model = ScoredTranslator(source_language="en", target_language="fr")
+    model = ProbableTranslator(source_language="en", target_language="fr")
     with listening(application(word_service(model))) as address:
         page = opened(address)
         page.fill("#source", "a b!")

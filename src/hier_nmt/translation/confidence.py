@@ -3,9 +3,10 @@
 """How confident a model is of finished translations, from the probabilities that it gives their tokens.
 
 The confidence of a sentence is the geometric mean of the probabilities of its tokens and of the token that closes it;
-that of a word is the geometric mean over the word's tokens. Both are between 0 and 1. They come from one forced pass
-over the finished translations, in the windows that were decoded, so that they mean the same for every strategy, for
-beams, for sentences that were decoded again, and for every engine.
+that of a word is the geometric mean over the word's tokens. Where the source decides which token closes a sentence,
+it is the probability of any of them. Both are between 0 and 1. They come from one forced pass over the finished
+translations, in the windows that were decoded, so that they mean the same for every strategy, for beams, for sentences
+that were decoded again, and for every engine.
 
 Fomicheva et al. 2020, "Unsupervised Quality Estimation for Neural Machine Translation", section 4 (sequence-level
 translation probability).
@@ -50,9 +51,10 @@ class ConfidenceScorer:
     ) -> None:
         self.model: PreTrainedModel = getattr(model, "pytorch_model", model)
         self.vocabulary, self.batch_size, self.max_target_tokens = vocabulary, batch_size, max_target_tokens
-        # Such a model knows that a sentence ends, and its source says with which token, see `FollowsSource`.
-        follows_source = getattr(model.config, "restart_target_sentences", False)
-        self._closing_ids = (*vocabulary.target_separators, vocabulary.target.eos_token_id) if follows_source else ()
+        # Where the source decides which token closes a sentence, as in decoding (`FollowsSource`).
+        follows_source = getattr(self.model.config, "restart_target_sentences", False)
+        closing_ids = {*vocabulary.target_separators, vocabulary.target.eos_token_id}
+        self.closing_ids = sorted(closing_ids) if follows_source else []
 
     def score(self, jobs: Sequence[WindowJob]) -> None:
         """Stores the log-probabilities of the tokens of sentences, from `first` of each window on, in their documents.
@@ -62,7 +64,7 @@ class ConfidenceScorer:
         rows = [self._row(job) for job in jobs]
         for indices in batches_of_rows(rows, self.batch_size, _MAX_TARGET_TOKENS):
             batch = [rows[index] for index in indices]
-            found = forced_log_probabilities(self.model, batch, self.vocabulary.pad_token_ids, self._closing_ids)
+            found = forced_log_probabilities(self.model, batch, self.vocabulary.pad_token_ids, self.closing_ids)
             for index, log_probabilities in zip(indices, found, strict=True):
                 self._keep(jobs[index], log_probabilities.tolist())
 

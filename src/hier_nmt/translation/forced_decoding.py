@@ -34,7 +34,7 @@ def forced_log_probabilities(
         model: an encoder-decoder, in evaluation mode.
         rows: one batch.
         pad_token_ids: padding of source and target.
-        closing_ids: tokens of which each counts as all of them: it has the sum of their probabilities.
+        closing_ids: target tokens each of which gets the probability of all of them.
     """
     input_ids = padded([row.source_ids for row in rows], pad_token_ids[0])
     labels = padded([row.target_ids for row in rows], pad_token_ids[1])
@@ -50,10 +50,12 @@ def forced_log_probabilities(
         use_cache=False,
     ).logits
     log_probabilities = logits.float().log_softmax(-1)  # [B, T, V]
+    labels = labels.to(logits.device)
+    chosen = log_probabilities.gather(-1, labels[..., None])[..., 0]
     if closing_ids:
-        closing = torch.tensor(closing_ids, device=logits.device)
-        log_probabilities[..., closing] = log_probabilities[..., closing].logsumexp(-1, keepdim=True)
-    chosen = log_probabilities.gather(-1, labels.to(logits.device)[..., None])[..., 0].cpu().double()
+        closes = torch.isin(labels, torch.tensor(closing_ids, device=labels.device))
+        chosen = torch.where(closes, log_probabilities[..., list(closing_ids)].logsumexp(-1), chosen)
+    chosen = chosen.cpu().double()
     return [one[: len(row.target_ids)] for one, row in zip(chosen, rows, strict=True)]
 
 

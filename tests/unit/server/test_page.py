@@ -15,7 +15,7 @@ pytest.importorskip("uvicorn")
 from published_models import FAMILIES, write_checkpoint
 from starlette.testclient import TestClient
 from word_server import application, word_service
-from word_translation import ScoredTranslator, WordTranslator
+from word_translation import ProbableTranslator, WordTranslator
 
 from hier_nmt.jobs.confidence_calibration import ConfidenceCalibration
 from hier_nmt.jobs.load_checkpoints import load_pipeline
@@ -244,8 +244,8 @@ def test_a_server_that_cannot_say_how_confident_the_model_is_says_so(client) -> 
     assert found["message"] == "this server cannot say how confident the model is"
 
 
-def scored_model() -> ScoredTranslator:
-    return ScoredTranslator(source_language="en", target_language="fr")
+def scored_model() -> ProbableTranslator:
+    return ProbableTranslator(source_language="en", target_language="fr")
 
 
 MEMORY = TranslationMemory([("a b!", "Known before!")], threshold=100)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 from transformers import AutoTokenizer
-from word_translation import BOS, EOS, PAD, PROBABILITIES, SEP, ScoredTranslator, word_tokenizer
+from word_translation import BOS, EOS, PAD, PROBABILITIES, SEP, ProbableTranslator, word_tokenizer
 
 from hier_nmt import HierNMTConfig, HierNMTForConditionalGeneration
 from hier_nmt.translation import confidence
@@ -22,14 +22,14 @@ from hier_nmt.translation.translation_documents import SourceDocument
 pytest.importorskip("sentencex")
 
 
-def output_of(document: Any, model: ScoredTranslator, **options: Any) -> dict[str, Any]:
+def output_of(document: Any, model: ProbableTranslator, **options: Any) -> dict[str, Any]:
     pipe = DocumentTranslationPipeline(model, model.tokenizer)
     (output,) = pipe(document, return_details=True, confidence=True, source_language="en", **options)
     return output
 
 
 def test_a_sentence_has_the_geometric_mean_of_its_tokens_and_of_its_end() -> None:
-    output = output_of("A b!", ScoredTranslator())
+    output = output_of("A b!", ProbableTranslator())
     (found,) = output["details"]["confidences"]
     assert output["translation_text"] == "A B !"
     assert found["sentence"] == 0
@@ -38,7 +38,7 @@ def test_a_sentence_has_the_geometric_mean_of_its_tokens_and_of_its_end() -> Non
 
 
 def test_without_the_option_nothing_is_scored() -> None:
-    model = ScoredTranslator()
+    model = ProbableTranslator()
     pipe = DocumentTranslationPipeline(model, model.tokenizer)
     (output,) = pipe("A b!", return_details=True, source_language="en")
     assert "confidences" not in output["details"]
@@ -48,7 +48,7 @@ def test_without_the_option_nothing_is_scored() -> None:
 def test_windows_are_scored_as_they_were_decoded() -> None:
     scored = {}
     for strategy in STRATEGIES:
-        model = ScoredTranslator(window_sentences=2)
+        model = ProbableTranslator(window_sentences=2)
         output_of({"paragraphs": [["a", "b", "a"]]}, model, strategy=strategy)
         scored[strategy] = sorted(model.scored)
     behind = [("a <sep> b </s>", "A <sep> B"), ("a </s>", "A"), ("b <sep> a </s>", "B <sep> A")]
@@ -59,7 +59,7 @@ def test_windows_are_scored_as_they_were_decoded() -> None:
 
 
 def test_sentences_of_a_block_are_told_apart() -> None:
-    output = output_of({"paragraphs": [["a", "b b"]]}, ScoredTranslator(window_sentences=0))
+    output = output_of({"paragraphs": [["a", "b b"]]}, ProbableTranslator(window_sentences=0))
     first, second = output["details"]["confidences"]
     assert first["confidence"] == pytest.approx((0.5 * 0.03125) ** (1 / 2))
     assert second["confidence"] == pytest.approx((0.25 * 0.25 * 0.0625) ** (1 / 3))
@@ -70,14 +70,16 @@ def test_sentences_of_a_block_are_told_apart() -> None:
 
 
 def test_what_the_model_did_not_write_has_no_confidence() -> None:
-    model = ScoredTranslator(alone=lambda sentences: [[] for _ in sentences], forced_word="<unk>")
+    model = ProbableTranslator(alone=lambda sentences: [[] for _ in sentences], forced_word="<unk>")
     found = output_of("A b!\n1984\n…", model)["details"]["confidences"]
     assert [one["confidence"] for one in found] == [None, None, None]
     assert found[1]["word_confidences"] == [None]
 
 
 def test_every_word_of_a_translation_has_an_entry() -> None:
-    output = output_of({"paragraphs": [["1. A b %s a!"]]}, ScoredTranslator(more_words=("417",)), return_sentences=True)
+    output = output_of(
+        {"paragraphs": [["1. A b %s a!"]]}, ProbableTranslator(more_words=("417",)), return_sentences=True
+    )
     (found,) = output["details"]["confidences"]
     words = output["sentences"][0]["translation"].split()
     assert len(found["word_confidences"]) == len(words)
@@ -87,7 +89,7 @@ def test_every_word_of_a_translation_has_an_entry() -> None:
 
 
 def test_a_sentence_in_pieces_has_the_mean_over_all_its_pieces() -> None:
-    output = output_of("a a a a b b b b", ScoredTranslator(max_source_tokens=5))
+    output = output_of("a a a a b b b b", ProbableTranslator(max_source_tokens=5))
     (found,) = output["details"]["confidences"]
     assert output["details"]["counts"]["num_split"] == 1
     # Each of two pieces has four tokens and an end.
@@ -112,10 +114,9 @@ def test_what_takes_the_place_of_words_has_their_lowest_confidence() -> None:
     assert align_words(written, ["1.", "le", "{name}", "est", "<b>vide</b>"]) == [None, 0.9, 0.4, 0.8, 0.7]
 
 
-@pytest.fixture(scope="module")
-def small_model() -> HierNMTForConditionalGeneration:
+def model_of(**changes: Any) -> HierNMTForConditionalGeneration:
     torch.manual_seed(3)
-    config = HierNMTConfig(
+    fields: dict[str, Any] = dict(
         vocab_size=len(word_tokenizer()),
         d_model=16,
         encoder_layers=1,
@@ -133,7 +134,12 @@ def small_model() -> HierNMTForConditionalGeneration:
         sep_token_id=4,
         par_token_id=5,
     )
-    return HierNMTForConditionalGeneration(config).eval()
+    return HierNMTForConditionalGeneration(HierNMTConfig(**{**fields, **changes})).eval()
+
+
+@pytest.fixture(scope="module")
+def small_model() -> HierNMTForConditionalGeneration:
+    return model_of()
 
 
 @torch.no_grad()
@@ -223,8 +229,29 @@ def test_a_stream_ends_with_the_confidences_of_the_whole(small_model) -> None:
     )
 
 
-def test_where_the_source_says_how_a_sentence_ends_any_token_that_closes_it_counts() -> None:
-    model = ScoredTranslator(window_sentences=0, restart_target_sentences=True)
+def test_where_the_source_decides_what_closes_a_sentence_all_closing_tokens_count() -> None:
+    """Adapted models may have hidden separators, which get no probability of their own."""
+    scope = dict.fromkeys(("encoder_self_attention", "decoder_self_attention", "cross_attention"), "sentence")
+    fields = {"restart_target_sentences": True, "output_bias": True, "token_position_origin": "sentence"}
+    model = model_of(window_sentences=0, **scope, **fields)
+    with torch.no_grad():
+        model.model.shared.weight[[SEP, SEP + 1]] = model.model.shared.weight[EOS].clone()
+        model.lm_head.bias[[SEP, SEP + 1]] = -10_000.0
+    sentences = [["a b", "c"], ["d e f"]]
+    translator = DocumentTranslator(model, word_tokenizer(), confidence=True, strategy="document")
+    (document,) = translator.translate([SourceDocument(sentences)])
+    (alone,) = DocumentTranslator(model, word_tokenizer(), confidence=True, strategy="sentence").translate(
+        [SourceDocument(sentences)]
+    )
+    assert document.paragraphs == alone.paragraphs
+    # Each sentence reads itself alone, so its probabilities are the same.
+    found, expected = [[one.confidence for one in each.confidences or ()] for each in (document, alone)]
+    assert None not in expected
+    assert found == pytest.approx(expected, rel=1e-4)
+
+
+def test_any_token_that_closes_a_sentence_has_the_probability_of_all() -> None:
+    model = ProbableTranslator(window_sentences=0, restart_target_sentences=True)
     output = output_of("a! b!", model, strategy="document")
     assert output["translation_text"] == "A ! B !"
     rest = (1 - sum(PROBABILITIES.values())) / (len(model.tokenizer) - len(PROBABILITIES))
