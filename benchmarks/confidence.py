@@ -15,7 +15,6 @@ import argparse
 import json
 import math
 from collections.abc import Sequence
-from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -30,10 +29,9 @@ from hier_nmt.data.corpora import read_documents
 from hier_nmt.data.documents import ParallelDocument
 from hier_nmt.data.plain_typography import plain_text
 from hier_nmt.data.tokenization import load_tokenizers
+from hier_nmt.jobs.confidence_calibration import fit_logistic, reliability_rows
 from hier_nmt.translation.document_translator import STRATEGIES, DocumentTranslator
 from hier_nmt.translation.translation_documents import SourceDocument
-
-NUM_BINS = 5
 
 
 class Scored(NamedTuple):
@@ -107,19 +105,17 @@ def ranks(values: Sequence[float]) -> numpy.ndarray:
 
 def reliability(sentences: Sequence[Scored], good: float) -> list[list[str]]:
     """For each fifth of the sentences by confidence: its bounds, mean confidence, mean chrF, and share of good ones."""
-    ordered = sorted(sentences, key=lambda one: one.confidence)
-    bounds = [round(index * len(ordered) / NUM_BINS) for index in range(NUM_BINS + 1)]
-    rows = []
-    for start, stop in pairwise(bounds):
-        part = ordered[start:stop]
-        if part:
-            share = 100 * sum(one.chrf >= good for one in part) / len(part)
-            means = [
-                sum(values) / len(part) for values in zip(*((one.confidence, one.chrf) for one in part), strict=True)
-            ]
-            bounds_of_part = f"{part[0].confidence:.2f} to {part[-1].confidence:.2f}"
-            rows.append([bounds_of_part, str(len(part)), f"{means[0]:.2f}", f"{means[1]:.1f}", f"{share:.0f} %"])
-    return rows
+    values = [one.confidence for one in sentences], [one.chrf for one in sentences]
+    return [
+        [
+            f"{row.lowest:.2f} to {row.highest:.2f}",
+            str(row.num_sentences),
+            f"{row.mean_confidence:.2f}",
+            f"{row.mean_chrf:.1f}",
+            f"{100 * row.share_good:.0f} %",
+        ]
+        for row in reliability_rows(*values, good)
+    ]
 
 
 def poor_in_least(sentences: Sequence[Scored], good: float, share: float) -> tuple[int, int, int]:
@@ -128,18 +124,6 @@ def poor_in_least(sentences: Sequence[Scored], good: float, share: float) -> tup
     ordered = sorted(sentences, key=lambda one: one.confidence)
     count = max(1, round(share * len(ordered)))
     return count, sum(one.chrf < good for one in ordered[:count]), sum(one.chrf < good for one in ordered)
-
-
-def fit_logistic(values: Sequence[float], is_good: Sequence[bool], num_steps: int = 50) -> tuple[float, float]:
-    """(slope, intercept) of the logistic curve of greatest likelihood, by Newton's method with a weak prior on both."""
-    inputs = numpy.stack([numpy.asarray(values), numpy.ones(len(values))], axis=1)
-    wanted, weights = numpy.asarray(is_good, dtype=float), numpy.zeros(2)
-    for _ in range(num_steps):
-        shares = 1 / (1 + numpy.exp(-inputs @ weights))
-        gradient = inputs.T @ (wanted - shares) - 1e-3 * weights
-        curvature = inputs.T @ (inputs * (shares * (1 - shares))[:, None]) + 1e-3 * numpy.eye(2)
-        weights = weights + numpy.linalg.solve(curvature, gradient)
-    return float(weights[0]), float(weights[1])
 
 
 def fit_report(sentences: Sequence[Scored], good: float) -> str:

@@ -34,7 +34,7 @@ from typing import Any
 from fuzz_mutations import damaged
 from lxml import etree
 from nasty_text import NASTY_TEXTS
-from office_files import DOCX, EPUB, ODT, PPTX, zipped
+from office_files import DOCX, EPUB, ODS, ODT, PPTX, XLSX, zipped
 from text_promises import check_comes_back, check_plain_text, check_protected, check_stream
 
 from hier_nmt.data.corpora import ReadReport, read_documents
@@ -60,7 +60,7 @@ from hier_nmt.translation.pipeline_inputs import TEXT_FORMATS
 
 # Formats that hold translations beside their sources.
 HAVE_STATES = ("xliff", "tmx", "id-column", "json-lines")
-SUBTITLES = ("srt", "vtt")
+SUBTITLES = ("srt", "vtt", "ass")
 ROOT = Path(__file__).parent.parent
 # As other tools write them.
 TOOL_FILES = ROOT / "tests" / "files"
@@ -143,6 +143,18 @@ TAGGED = {
     "  f: &x [y, {z: w}]\n  g: *x\n",
     "notebook": '{"cells": [{"cell_type": "markdown", "source": ["# A *b*\\n", "\\n", "c `d`."]},\n '
     '{"cell_type": "code", "source": "x"}, {"cell_type": "markdown", "source": "E."}], "nbformat": 4}\n',
+    "properties": "# c\n! d\na.b = One \\\n   two \\u00e9\nc\\ d: It''s {0} \\\\ \\t.\r\n\ne\nf=\n",
+    "strings": '/* c */\n"a" = "One \\"two\\"\\n%@";\nb = c; // d\n"e";\n"f"="\\U00e9\\101";\n',
+    "android": """<?xml version="1.0"?>
+<resources xmlns:x="urn:oasis:names:tc:xliff:document:1.2"><!-- c -->
+<string name="a">It\\'s <b>red</b>: %1$s\\n</string>
+<plurals name="b"><item quantity="one">One <x:g id="n">%d</x:g></item></plurals><string name="c">"A 'b'  c"</string>
+<string-array name="d"><item>@string/a</item><item>\\@b \\"c\\"</item></string-array>
+<string name="e" translatable="false">E</string><string name="f"><![CDATA[<i>F</i>]]></string></resources>""",
+    "ass": "[Script Info]\nTitle: x\n\n[Events]\nFormat: Layer, Start, End, Style, Text\n"
+    "Dialogue: 0,0:00:01.00,0:00:02.50,A,{\\i1}Where{\\i0}\\Nis it, here\nComment: 0,0:00:01.00,0:00:02.00,A,No\n"
+    "Dialogue: 0,0:00:03.00,0:00:04.00,A,I do not\nDialogue: 0,0:00:04.50,0:00:06.00,A,know. Really\\N- Yes.\n"
+    "Dialogue: 0,0:00:07.00,0:00:08.00,A,{\\p1}m 0 0{\\p0}\n",
     "vtt": "WEBVTT\n\nNOTE a --> b\n\nx\n00:01.000 --> 00:02.500 line:0\n<v Ann>Where <i>is</i>\nit &amp; he?\n\n"
     "00:00:03.000 --> 00:00:04.000\nI <00:03.500>do not\n\n00:05.000 --> 00:06.000\nknow. Really\n- Yes.\n",
     "po": """# Translators.
@@ -277,13 +289,13 @@ def check_file(format: str) -> Callable[[Path, random.Random], None]:
                     raise Finding(f"other translations behind writing: {targets} for {texts}")
             if format in HAVE_STATES:
                 check_states(format, path, again)
-            if format in ("json", "yaml", "notebook"):
+            if format in ("json", "yaml", "notebook", "properties", "strings", "android"):
                 check_other_text(format, path, again)
 
     return check
 
 
-PACKAGES: dict[str, Files] = {"docx": DOCX, "pptx": PPTX, "odt": ODT, "epub": EPUB}
+PACKAGES: dict[str, Files] = {"docx": DOCX, "pptx": PPTX, "xlsx": XLSX, "odt": ODT, "ods": ODS, "epub": EPUB}
 
 
 def check_package(format: str) -> Callable[[Path, random.Random], None]:
@@ -360,6 +372,7 @@ def elements_of(parent: Any, with_text: bool) -> list[str]:
 def letters_of(path: Path) -> str:
     """All letters and digits of a file of subtitles but those of times, between which words may move, in order."""
     lines = path.read_bytes().decode("utf-8", "replace").splitlines()
+    lines = [re.sub(r"^Dialogue:(?:[^,]*,){4}", "", line) for line in lines]
     return "".join(filter(str.isalnum, "".join(line for line in lines if "-->" not in line)))
 
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 _WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 _DRAWING = "http://schemas.openxmlformats.org/drawingml/2006/main"
 _SLIDES = "http://schemas.openxmlformats.org/presentationml/2006/main"
+_SHEETS = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 _RELATIONS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 _PACKAGE = "http://schemas.openxmlformats.org/package/2006"
 _HEAD = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
@@ -88,13 +89,39 @@ def pptx(*slides: str, notes: str = "") -> dict[str, bytes]:
     return {"[Content_Types].xml": _content_types(types), **contents, "ppt/media/image1.png": bytes(range(256))}
 
 
+def xlsx(strings: str, rows: str = "", **parts: str) -> dict[str, bytes]:
+    """The members of a workbook of one sheet.
+
+    Args:
+        strings: the items that its cells share.
+        rows: the rows of the sheet.
+        parts: what is in further parts by their kind: table.
+    """
+    sheet = f'<worksheet xmlns="{_SHEETS}"><sheetData>{rows}</sheetData></worksheet>'
+    kinds = {"workbook": "sheet.main", "worksheets/sheet1": "worksheet", "sharedStrings": "sharedStrings"}
+    contents = {
+        "workbook": f'<workbook xmlns="{_SHEETS}"><sheets><sheet name="Sheet1" sheetId="1"/></sheets></workbook>',
+        "worksheets/sheet1": sheet,
+        "sharedStrings": f'<sst xmlns="{_SHEETS}">{strings}</sst>',
+        **parts,
+    }
+    types = {f"xl/{name}.xml": f"spreadsheetml.{kinds.get(name, name)}" for name in contents}
+    members = {f"xl/{name}.xml": f"{_HEAD}{text}".encode() for name, text in contents.items()}
+    return {"[Content_Types].xml": _content_types(types), **members, "xl/media/image1.png": bytes(range(256))}
+
+
+def ods(rows: str, styles: str = "", after: str = "") -> dict[str, bytes]:
+    """The members of an OpenDocument spreadsheet of one table, with what stands after it."""
+    return odt(f'<table:table table:name="Sheet1">{rows}</table:table>{after}', styles, "spreadsheet")
+
+
 def odt(body: str, styles: str = "", kind: str = "text") -> dict[str, bytes]:
     """The members of an OpenDocument file.
 
     Args:
         body: what is in its body.
         styles: what is in its styles.
-        kind: "text" or "presentation".
+        kind: "text", "presentation" or "spreadsheet".
     """
     names = " ".join(
         f'xmlns:{short}="{_OASIS}:{name}:1.0"'
@@ -189,4 +216,21 @@ EPUB = epub(
     '<h1>The end</h1><p>It is &lt; 5 &amp; <em>late</em>.<a id="n1" href="#f1">1</a></p>',
     '<p><a id="p1"/>One<br/>two.</p><pre>x = 1</pre>',
     contents="The end",
+)
+XLSX = xlsx(
+    '<si><t>A title</t></si><si><r><t xml:space="preserve">A </t></r><r><rPr><b/></rPr><t>red</t></r><r>'
+    '<t xml:space="preserve"> door.</t></r></si><si><t>Yes</t></si><si><t>Price</t></si>'
+    "<si><t>One.\nTwo.</t><phoneticPr fontId='1'/></si>",
+    '<row><c t="s"><v>0</v></c><c t="s"><v>1</v></c><c t="inlineStr"><is><t>In the cell.</t></is></c></row>'
+    '<row><c t="str"><f>IF(A1="Yes",B1,"")</f><v>A result</v></c><c><v>12</v></c></row>',
+    table=f'<table xmlns="{_SHEETS}"><tableColumns><tableColumn id="1" name="Price"/></tableColumns></table>',
+)
+_CELL = '<table:table-cell office:value-type="string"{0}><text:p>{1}</text:p></table:table-cell>'
+ODS = ods(
+    f"<table:table-row>{_CELL.format('', 'A <text:span>red</text:span> door.')}{_CELL.format('', 'Yes')}"
+    '<table:table-cell office:value-type="float" office:value="1"><text:p>one</text:p></table:table-cell>'
+    + _CELL.format(' table:formula="of:=IF([.A1]=&quot;Yes&quot;;1;2)"', "A result")
+    + '<table:table-cell office:value-type="string"><text:p>One.</text:p><text:p>Two.</text:p><draw:frame>'
+    "<draw:text-box><text:p>A box.</text:p></draw:text-box></draw:frame></table:table-cell></table:table-row>",
+    "<style:header><text:p>Head.</text:p></style:header>",
 )

@@ -10,18 +10,23 @@ from contextlib import contextmanager
 from typing import Any
 
 import uvicorn
-from word_translation import WordTranslator
+from word_translation import ProbableTranslator, WordTranslator
 
 from hier_nmt.server.access import Access
 from hier_nmt.server.application import make_application
 from hier_nmt.server.limits import Limits
 from hier_nmt.server.pipeline_batches import PipelineBatches
 from hier_nmt.server.service import Pair, Service
+from hier_nmt.text.translation_memory import TranslationMemory
 from hier_nmt.translation.pipeline_document_translation import DocumentTranslationPipeline
 
 
 def word_service(
-    model: WordTranslator | None = None, translate: Any = None, keys: tuple[str, ...] = (), **limits: Any
+    model: WordTranslator | None = None,
+    translate: Any = None,
+    keys: tuple[str, ...] = (),
+    memory: TranslationMemory | None = None,
+    **limits: Any,
 ) -> Service:
     """A service from English to French.
 
@@ -29,6 +34,7 @@ def word_service(
         model: the model; default: one of single sentences.
         translate: what translates parts; default: the pipeline of the model.
         keys: API keys.
+        memory: a translation memory.
         limits: of `Limits`.
     """
     model = model or WordTranslator(source_language="en", target_language="fr")
@@ -40,6 +46,8 @@ def word_service(
         accepts_glossary=batches.accepts_glossary,
         limits=Limits(**limits),
         access=Access(keys),
+        with_confidence=batches.with_confidence if isinstance(model, ProbableTranslator) else None,
+        memory=memory,
     )
 
 

@@ -16,8 +16,10 @@ pytest.importorskip("playwright.sync_api")
 
 from playwright.sync_api import sync_playwright
 from word_server import application, listening, word_service
+from word_translation import ProbableTranslator
 
 from hier_nmt.inspection.sentences_read import SentenceRead
+from hier_nmt.text.translation_memory import TranslationMemory
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
@@ -118,7 +120,7 @@ def test_paragraphs_stand_beside_their_translations_and_texts_are_no_markup(open
 
 
 def test_pointing_at_a_sentence_shows_what_it_read(opened) -> None:
-    def read(parts) -> list:
+    def read(parts, glossary) -> list:
         # Of the only part: each sentence read the first one and the context.
         sentences = [text for paragraph in parts[0].paragraphs for text in paragraph]
         return [[[SentenceRead(-1, 0.1, None), SentenceRead(0, 0.9, None)] for _ in sentences]]
@@ -199,3 +201,49 @@ def test_a_phone_shows_everything_without_scrolling_sideways(opened) -> None:
             if one.is_visible() and one.bounding_box()["height"] < 24
         ]
         assert small == []
+
+
+def test_confidence_is_shown_in_colours_numbers_and_words(opened) -> None:
+    model = ProbableTranslator(source_language="en", target_language="fr")
+    memory = TranslationMemory([("c!", "Known before!")], threshold=100)
+    with listening(application(word_service(model, memory=memory))) as address:
+        page = opened(address)
+        page.fill("#source", "a b! c! 12")
+        page.check("#confidence")
+        page.click("#translate")
+        page.wait_for_selector("#rows .sentence")
+        assert page.inner_text("#status") == "Translated 3 sentences. 1 of them from the translation memory."
+        first, known, copied = page.query_selector_all("#rows .target .sentence")
+        # The fourth root of 0.5 * 0.25 * 0.125 * 0.0625.
+        assert (first.get_attribute("data-confidence"), "low" in first.get_attribute("class")) == ("0.18", True)
+        assert [one.text_content() for one in first.query_selector_all(".doubted")] == ["B", "!"]
+        assert (known.get_attribute("data-memory"), known.get_attribute("data-confidence")) == ("memory", None)
+        assert copied.get_attribute("data-confidence") is None
+        assert "from the translation memory" in page.inner_text("#legend")
+        assert "low below 0.50" in page.inner_text("#legend")
+        page.focus("#rows [role=button]")
+        assert "Confidence 0.18, low, below 0.5 for: B, !. It was read alone" in page.text_content("#spoken")
+        page.keyboard.press("ArrowRight")
+        assert "Its translation was taken from the translation memory." in page.inner_text("#readout")
+
+
+def test_confidence_is_switched_on_and_off_for_a_text_that_is_translated(opened) -> None:
+    model = ProbableTranslator(source_language="en", target_language="fr")
+    with listening(application(word_service(model))) as address:
+        page = opened(address)
+        page.fill("#source", "a b!")
+        page.click("#translate")
+        page.wait_for_selector("#rows .sentence")
+        assert not page.is_visible("#legend")
+        page.focus("#confidence")
+        page.keyboard.press("Space")
+        page.wait_for_selector("#rows [data-confidence]")
+        assert (focused(page), page.is_visible("#legend")) == ("confidence", True)
+        page.keyboard.press("Space")
+        assert not page.is_visible("#legend")
+        assert page.query_selector(".shows-confidence .low") is None
+
+
+def test_a_server_that_cannot_tell_confidence_offers_none(opened) -> None:
+    with listening(application()) as address:
+        assert not opened(address).is_visible("#confidence")

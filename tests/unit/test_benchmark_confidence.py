@@ -47,9 +47,3 @@ def test_the_table_has_the_means_of_each_fifth(benchmark) -> None:
 def test_poor_sentences_among_the_least_confident_are_counted(benchmark) -> None:
     pairs = [(0.1, 20.0), (0.2, 70.0), (0.3, 80.0), (0.4, 30.0), (0.5, 90.0)]
     assert benchmark.poor_in_least(scored(benchmark, pairs), 50.0, 0.4) == (2, 1, 2)
-
-
-def test_the_curve_goes_through_the_shares_of_two_groups(benchmark) -> None:
-    # Of those at -1 a quarter is good, of those at 0 three quarters: the intercept is ln 3, the slope twice that.
-    values, is_good = [-1.0] * 400 + [0.0] * 400, ([True] + [False] * 3) * 100 + ([True] * 3 + [False]) * 100
-    assert benchmark.fit_logistic(values, is_good) == pytest.approx((2 * math.log(3), math.log(3)), rel=1e-3)

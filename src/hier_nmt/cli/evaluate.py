@@ -21,14 +21,16 @@ from transformers import AutoModelForSeq2SeqLM
 from ..configuration.configuration_choices import ENGINES
 from ..data.corpora import FORMATS, read_documents
 from ..data.documents import ParallelDocument
-from ..data.text_files import write_text
+from ..data.text_files import check_writable, write_text
 from ..data.tokenization import load_tokenizers
-from ..evaluation.metrics import ScoreReport, score_documents, score_json, score_table
+from ..evaluation.metrics import ScoreReport, flat, score_documents, score_json, score_table, sentence_chrf
 from ..evaluation.teacher_forcing import force_documents, forced_report
+from ..jobs.confidence_calibration import FILE_NAME, MIN_SENTENCES, calibrate, reliability_table, write_calibration
 from ..jobs.load_checkpoints import check_device, load_with_config, single_sentence_config
 from ..jobs.translate_corpus import translate_documents
 from ..publishing.model_engines import with_engine
 from ..translation.document_translator import STRATEGIES
+from ..translation.translation_documents import TranslatedDocument
 from ..translation.translation_report import DecodingStatistics
 from .resources import settings_of
 
@@ -64,6 +66,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="score with straight quotation marks and apostrophes on both sides",
     )
     parser.add_argument(
+        "--calibrate-confidence",
+        nargs="?",
+        type=float,
+        const=50.0,
+        metavar="CHRF",
+        help="store beside the model how often translations of a confidence are good, that is, have this sentence chrF "
+        "(default: 50); give it after the corpus files",
+    )
+    parser.add_argument(
         "--engine",
         choices=ENGINES,
         default="torch",
@@ -88,6 +99,7 @@ def evaluate(
     """The scores of one strategy, and the decoding statistics."""
     tokenizer, target_tokenizer = load_tokenizers(options.model)
     statistics = DecodingStatistics()
+    results: list[TranslatedDocument] = []
     start = time.perf_counter()
     translations = translate_documents(
         model,
@@ -100,15 +112,39 @@ def evaluate(
         max_batch_tokens=options.max_batch_tokens,
         output_file=options.output_dir and Path(options.output_dir) / f"translations.{strategy or 'default'}.jsonl",
         statistics=statistics,
+        confidence=options.calibrate_confidence is not None,
+        results=results,
         num_beams=options.beams,
         length_penalty=options.length_penalty,
     )
     facts = {"seconds": round(time.perf_counter() - start, 1), "counts": asdict(statistics)}
+    if options.calibrate_confidence is not None:
+        store_calibration(options, documents, results, strategy)
     scoring = scoring_options(options, model.config)
     scoring["decoding"] = [f"beams:{options.beams}", f"length_penalty:{options.length_penalty:g}"]
     if options.engine != "torch":
         scoring["decoding"].append(f"engine:{options.engine}")
     return score_documents(translations, references_of(documents), label=strategy or "default", **scoring), facts
+
+
+def store_calibration(
+    options: argparse.Namespace,
+    documents: list[ParallelDocument],
+    results: list[TranslatedDocument],
+    strategy: str | None,
+) -> None:
+    """Stores beside the model what its confidence in these translations means, and prints it."""
+    confidences, chrf = [], []
+    for translated, reference in zip(results, references_of(documents), strict=True):
+        sentences = zip(flat(translated.paragraphs), flat(reference), translated.confidences or (), strict=True)
+        for text, wanted, told in sentences:
+            if told.confidence is not None:
+                confidences.append(told.confidence)
+                chrf.append(sentence_chrf(text, wanted))
+    calibration = calibrate(confidences, chrf, options.calibrate_confidence)
+    facts = {"corpus": [Path(name).name for name in options.corpus], "strategy": strategy, "beams": options.beams}
+    path = write_calibration(options.model, calibration, **facts, engine=options.engine)
+    print(reliability_table(calibration), f"written to {path}", sep="\n\n", end="\n\n")
 
 
 def evaluate_forced(
@@ -149,10 +185,25 @@ def model_for_engine(options: argparse.Namespace, model: Any) -> Any:
     return model if config is None else load_with_config(options.model, config, dtype=torch.float32)
 
 
+def check_calibration(options: argparse.Namespace) -> None:
+    """Raises ValueError for options that cannot make a calibration."""
+    good = options.calibrate_confidence
+    if good is None:
+        return
+    if not 0 < good < 100:
+        raise ValueError(f"--calibrate-confidence {good:g}: chrF is between 0 and 100")
+    if options.strategy and len(options.strategy) > 1:
+        raise ValueError(f"--calibrate-confidence needs one strategy, got {' '.join(options.strategy)}")
+    if not Path(options.model).is_dir():
+        raise FileNotFoundError(f"no such checkpoint directory: {options.model}")
+    check_writable(Path(options.model) / FILE_NAME)
+
+
 def run(options: argparse.Namespace) -> None:
     """Translates the corpus, then prints and writes the scores."""
     logging.basicConfig(level=logging.WARNING, format="%(message)s")
     check_device(options.device)
+    check_calibration(options)
     if options.bf16 and options.engine != "torch":
         raise ValueError(f"--bf16 with --engine {options.engine}: the engines run models in float32 or int8")
     dtype = torch.bfloat16 if options.bf16 else torch.float32
@@ -161,6 +212,9 @@ def run(options: argparse.Namespace) -> None:
     model: Any = AutoModelForSeq2SeqLM.from_pretrained(options.model, dtype=dtype, attn_implementation=attention)
     model.to(options.device)
     documents = read_corpus(options, model.config)
+    num_sentences = sum(document.num_sentences for document in documents)
+    if options.calibrate_confidence is not None and num_sentences < MIN_SENTENCES:
+        raise ValueError(f"--calibrate-confidence takes {MIN_SENTENCES} sentences, and the corpus has {num_sentences}")
     translator = with_engine(model_for_engine(options, model), options.engine)
     results = [evaluate(options, translator, documents, strategy) for strategy in options.strategy or [None]]
     if options.teacher_forced:

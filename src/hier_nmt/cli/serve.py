@@ -18,6 +18,8 @@ from typing import Any
 import torch
 
 from ..configuration.configuration_choices import ENGINES
+from ..data.memory_files import read_memory
+from ..jobs.confidence_calibration import read_calibration
 from ..jobs.load_checkpoints import check_device, languages_of, load_config, load_pipeline
 from ..translation.document_translator import STRATEGIES
 from .resources import model_or_shipped
@@ -43,6 +45,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--allow-host", action="append", default=[], metavar="NAME", help="further names of this server; *: any"
+    )
+    parser.add_argument(
+        "--memory", metavar="FILE", type=Path, help="translation memory (TMX): sentences that it has are not translated"
     )
     _add_decoding(parser)
     _add_limits(parser)
@@ -101,6 +106,8 @@ def make_server(options: argparse.Namespace) -> Any:
     pair = Pair(*languages_of(load_config(options.model), options.source_language, options.target_language))
     access = Access(() if options.api_keys is None else read_keys(options.api_keys))
     glossaries = GlossaryStore(options.glossaries)
+    # Similar sentences would be looked for in vain: the answers have no place for them.
+    memory = None if options.memory is None else read_memory(options.memory, *pair, threshold=100)
     limits = replace(
         Limits(),
         characters=options.max_characters,
@@ -111,6 +118,7 @@ def make_server(options: argparse.Namespace) -> Any:
         seconds=options.timeout,
         file_seconds=options.file_timeout,
     )
+    calibration = read_calibration(options.model)
     batches = PipelineBatches(
         load_pipeline(options.model, options.device, options.engine, options.strategy),
         batch_size=options.batch_size,
@@ -129,6 +137,9 @@ def make_server(options: argparse.Namespace) -> Any:
         batch_sentences=options.batch_size,
         window_sentences=batches.window_sentences,
         read=batches.sentences_read if batches.shows_reading else None,
+        with_confidence=batches.with_confidence,
+        memory=memory,
+        calibration=calibration,
     )
     hosts = (*LOOPBACK_HOSTS, *options.allow_host) if options.host in _LOOPBACK else options.allow_host or ["*"]
     app = make_application(

@@ -7,8 +7,9 @@ hier-nmt translate --model checkpoints/hier-nmt-en-fr film.en.srt
 hier-nmt translate --model checkpoints/hier-nmt-en-fr books/*.epub --output translated --workers 8
 cat my.txt | hier-nmt translate --model checkpoints/hier-nmt-en-fr -
 
-Plain text, HTML, Markdown, Word, PowerPoint, OpenDocument, EPUB, gettext, messages in JSON and YAML, notebooks, SubRip,
-WebVTT, TMX, XLIFF, JSON lines, Moses, .heads, an id column, IWSLT, WMT XML, OPUS XML. Plain text is printed unless
+Plain text, HTML, Markdown, Word, PowerPoint, Excel, OpenDocument, EPUB, gettext, messages in JSON and YAML and of
+programs for Java, Apple's systems and Android, notebooks, SubRip, WebVTT, SubStation, TMX, XLIFF, JSON lines, Moses,
+.heads, an id column, IWSLT, WMT XML, OPUS XML. Plain text is printed unless
 --output names a file; the translation of standard input goes to standard output. After an interruption the same command
 continues a run that writes a file.
 """

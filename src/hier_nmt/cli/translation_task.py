@@ -20,8 +20,9 @@ from ..data.formats.wrapped_text import WrappedTextFile
 from ..data.glossary_files import read_glossary, read_terms
 from ..data.memory_files import read_memory
 from ..data.text_files import check_writable, locked, read_text, write_bytes
+from ..jobs.confidence_calibration import ConfidenceCalibration, calibrated, read_calibration
 from ..jobs.load_checkpoints import check_device, languages_of, load_config, load_pipeline
-from ..jobs.sentence_report import report_lines
+from ..jobs.sentence_report import calibrated_notes, report_lines
 from ..jobs.shared_translation import Workers
 from ..jobs.translate_files import TranslatedSentence, notes_of, output_path, printed_lines, translate_file
 from ..jobs.translate_pages import Page, markup_format_of, read_file, translate_page
@@ -45,6 +46,7 @@ class _Task:
     glossary: Glossary | None
     do_not_translate: tuple[str, ...]
     memory: TranslationMemory | None
+    calibration: ConfidenceCalibration | None
     output: Path | None
     form: str | None
 
@@ -78,6 +80,7 @@ def _task(options: argparse.Namespace) -> _Task:
         None if options.glossary is None else read_glossary(options.glossary, *languages),
         _untranslated_terms(options.do_not_translate),
         None if options.memory is None else _memory(options.memory, *languages, options.memory_threshold),
+        read_calibration(options.model) if options.confidence or options.report else None,
         output,
         options.form or default_form,
     )
@@ -177,21 +180,32 @@ def _translated(
         results: list[TranslatedDocument] = []
         page = translate_page(pipe.model, pipe.tokenizer, task.document, results=results, **how)
         content, sentences, skipped = page
-        notes = notes_of(results)
+        notes = calibrated_notes(notes_of(results), task.calibration)
         for name, count in skipped.items():
             print(f"skipped: the text in {count} <{name}>", file=sys.stderr)
     else:
         found = translate_file(pipe.model, pipe.tokenizer, task.document, retranslate=options.retranslate, **how)
         if found.num_kept:
             print(f"existing translations kept: {found.num_kept} (--retranslate replaces them)", file=sys.stderr)
-        task.document.confidences, task.document.from_memory = found.confidences, found.from_memory
-        notes = found.notes
+        task.document.from_memory = found.from_memory
+        task.document.confidences = _calibrated(found.confidences, task.calibration)
+        notes = calibrated_notes(found.notes, task.calibration)
         content, sentences = task.document.translated(found.translations), found.sentences
-    lines = [*statistics.protection(), *statistics.terms(), *_unused_terms(terms), *statistics.memory()]
+    told = [] if task.calibration is None else [f"confidence of a sentence: {task.calibration}"]
+    lines = [*told, *statistics.protection(), *statistics.terms(), *_unused_terms(terms), *statistics.memory()]
     for line in [*lines, *(report_lines(sentences, notes) if options.report else ())]:
         print(line, file=sys.stderr)
     total.add(statistics)
     return content, sentences
+
+
+def _calibrated(
+    confidences: list[list[float | None]] | None, calibration: ConfidenceCalibration | None
+) -> list[list[float | None]] | None:
+    """The confidences of units. The curve rises, so the lowest of some sentences stays the lowest."""
+    if confidences is None:
+        return None
+    return [[calibrated(one, calibration) for one in units] for units in confidences]
 
 
 def _unused_terms(terms: Sequence[TermUse]) -> list[str]:

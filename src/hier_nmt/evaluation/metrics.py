@@ -143,6 +143,11 @@ def _bleu_of_order(order: int, target_language: str | None, hypotheses: list[str
     return replace(score, signature=f"{score.signature}|max_ngram_order:{order}")
 
 
+def sentence_chrf(hypothesis: str, reference: str) -> float:
+    """chrF of one sentence, in plain typography."""
+    return float(CHRF().sentence_score(plain_text(hypothesis), [plain_text(reference)]).score)
+
+
 def flat(document: Paragraphs) -> list[str]:
     """The sentences of all paragraphs, in order."""
     return [sentence for paragraph in document for sentence in paragraph]

@@ -4,6 +4,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from .confidence_calibration import ConfidenceCalibration, calibrated
 from .translate_files import SentenceNotes, TranslatedSentence
 
 # Of the sentences with a confidence, the share that is reported as the least confident, and the most of them.
@@ -30,6 +31,11 @@ def report_lines(sentences: Sequence[TranslatedSentence], notes: Sequence[Senten
         if note.match is not None:
             yield f"    memory: {note.match.source}"
             yield f"    memory: {note.match.target}"
+
+
+def calibrated_notes(notes: Sequence[SentenceNotes], calibration: ConfidenceCalibration | None) -> list[SentenceNotes]:
+    """The notes with calibrated confidences."""
+    return [note._replace(confidence=calibrated(note.confidence, calibration)) for note in notes]
 
 
 def least_confident(notes: Sequence[SentenceNotes]) -> set[int]:

@@ -15,10 +15,10 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import UploadFile
 
 from ..data.corpus_files import CorpusError
-from ..jobs.saved_translations import Paragraphs
-from ..jobs.translate_files import FileTranslation, output_path
+from ..data.formats.document_file import DocumentFile
+from ..jobs.translate_files import FileTranslation, notes_of, output_path
 from ..jobs.translate_pages import Page, PageTranslation, markup_format_of, read_file
-from ..translation.translation_documents import SourceDocument
+from ..translation.translation_documents import SourceDocument, TranslatedDocument
 from .access import Client
 from .failures import RequestError
 from .scheduler import Glossary, Work
@@ -179,7 +179,7 @@ class FileJobs:
         work: Work,
         num_characters: int,
         output: Path,
-        finish: Callable[[list[Paragraphs]], bytes],
+        finish: Callable[[list[TranslatedDocument]], bytes],
     ) -> None:
         translated = await finished(work, self._service.limits.file_seconds)
         await run_in_threadpool(lambda: output.write_bytes(finish(translated)))
@@ -203,7 +203,7 @@ def safe_name(name: str) -> str:
     return f"{stem[:_MAX_NAME]}{dot}{ending[:_MAX_NAME]}" or "file.txt"
 
 
-def _prepared(path: Path, service: Service) -> tuple[list[SourceDocument], Callable[[list[Paragraphs]], bytes]]:
+def _prepared(path: Path, service: Service) -> tuple[list[SourceDocument], Callable[[list[TranslatedDocument]], bytes]]:
     """The parts of a file, and the function that makes the translated file of their translations."""
     source, target = service.pair
     if markup_format_of(path) == "html":
@@ -212,8 +212,19 @@ def _prepared(path: Path, service: Service) -> tuple[list[SourceDocument], Calla
     if isinstance(document, Page):
         page = PageTranslation(document, source, target, service.part_sentences)
         bounded = service.bounded(page.parts)
-        return bounded.parts, lambda translated: page.finish(bounded.join(translated))[0]
+        return bounded.parts, lambda translated: page.finish(_paragraphs(bounded.join(translated)))[0]
     file = document
-    work = FileTranslation(file, source, target, service.part_sentences)
+    work = FileTranslation(file, source, target, service.part_sentences, memory=service.memory)
     bounded = service.bounded(work.parts)
-    return bounded.parts, lambda translated: file.translated(work.finish(bounded.join(translated)).translations)
+    return bounded.parts, lambda translated: _translated_file(file, work, bounded.join(translated))
+
+
+def _translated_file(file: DocumentFile, work: FileTranslation, translated: list[TranslatedDocument]) -> bytes:
+    """The content of a translated file, in which the segments that come from the translation memory are marked."""
+    found = work.finish(_paragraphs(translated), notes_of(translated))
+    file.from_memory = found.from_memory
+    return file.translated(found.translations)
+
+
+def _paragraphs(translated: list[TranslatedDocument]) -> list[list[list[str]]]:
+    return [document.paragraphs for document in translated]

@@ -13,12 +13,13 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
+from ..jobs.confidence_calibration import ConfidenceCalibration, calibrated
 from ..jobs.translate_pages import file_endings
 from .failures import RequestError
 from .glossaries import parse_entries
 from .request_fields import Fields, fields_of
 from .scheduler import Glossary
-from .service import Service, language_name
+from .service import NotedSentence, Service, language_name
 
 # A source of Content-Security-Policy, such as https://their.site: no white space, and nothing that ends a directive.
 _SOURCE = re.compile(r"[^\s;,']+")
@@ -74,6 +75,9 @@ class Page:
                 "accepts_glossary": service.accepts_glossary,
                 "window_sentences": service.window_sentences,
                 "shows_reading": service.read is not None,
+                "shows_confidence": service.with_confidence is not None,
+                "calibration": None if service.calibration is None else str(service.calibration),
+                "has_memory": service.memory is not None,
             }
         )
 
@@ -82,8 +86,10 @@ class Page:
         fields = await fields_of(request)
         client = self._service.access.client(request, fields.text("api_key", ""))
         text, context = fields.text("text"), fields.text("context", "")
-        sentences = await self._service.translate_sentences(request, client, text, context, self._glossary(fields))
-        return JSONResponse({"sentences": [one._asdict() for one in sentences]})
+        confidence = fields.choice("confidence", ["false", "true"], "false") == "true"
+        glossary = self._glossary(fields)
+        sentences = await self._service.translate_sentences(request, client, text, context, glossary, confidence)
+        return JSONResponse({"sentences": [_as_json(one, self._service.calibration) for one in sentences]})
 
     async def read(self, request: Request) -> Response:
         """Which sentences each sentence of a text read when it was translated."""
@@ -106,6 +112,15 @@ class Page:
             return tuple(parse_entries(text, "csv").items())
         except RequestError as error:
             raise RequestError(error.status, error.message.replace("entries", "glossary", 1)) from None
+
+
+def _as_json(sentence: NotedSentence, calibration: ConfidenceCalibration | None) -> dict[str, Any]:
+    """A sentence for the page; with its confidence, calibrated if it can be, and those of its words only if that was
+    asked for."""
+    told: dict[str, Any] = {**sentence.placed._asdict(), "from_memory": sentence.is_from_memory}
+    if (found := sentence.confidence) is not None:
+        told |= {"confidence": calibrated(found.confidence, calibration), "word_confidences": list(found.words)}
+    return told
 
 
 def content_security_policy(page: str, framing_sites: Sequence[str] = ()) -> str:

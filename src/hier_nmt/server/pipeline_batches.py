@@ -4,12 +4,13 @@
 
 import inspect
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from ..jobs.attention_of_documents import TranslatedPart, sentences_read_in_part
 from ..jobs.document_parts import part_limit
-from ..jobs.saved_translations import Paragraphs
-from ..translation.translation_documents import SourceDocument
+from ..translation.pipeline_options import divided_options
+from ..translation.translation_documents import SourceDocument, TranslatedDocument
 from .failures import RequestError
 from .scheduler import Glossary
 
@@ -22,6 +23,7 @@ class PipelineBatches:
 
     Args:
         pipe: a `DocumentTranslationPipeline`.
+        batch_size: windows decoded at the same time.
         options: of its call, such as `num_beams`.
 
     Attributes:
@@ -31,8 +33,8 @@ class PipelineBatches:
         shows_reading: whether `sentences_read` can say what was read.
     """
 
-    def __init__(self, pipe: Any, **options: Any) -> None:
-        self._pipe, self._options = pipe, options
+    def __init__(self, pipe: Any, batch_size: int = 32, **options: Any) -> None:
+        self._pipe, self._batch_size, self._options = pipe, batch_size, options
         config = pipe.model.config
         self.part_sentences = None if part_limit(pipe.model) is None else PART_SENTENCES
         takers = (type(pipe).__call__, type(pipe).preprocess)
@@ -43,14 +45,15 @@ class PipelineBatches:
         has_weights = next(pipe.model.parameters(), None) is not None
         self.shows_reading = self.window_sentences != 1 and has_weights
 
-    def __call__(self, parts: Sequence[SourceDocument], glossary: Glossary) -> list[Paragraphs]:
-        """The paragraphs of translated sentences of each part."""
-        options = self._options if glossary is None else {**self._options, "glossary": dict(glossary)}
-        documents = [self._document(part) for part in parts]
-        outputs = self._pipe(documents, return_sentences=True, **options)
-        return [_paragraphs(*pair) for pair in zip(parts, outputs, strict=True)]
+    def __call__(self, parts: Sequence[SourceDocument], glossary: Glossary) -> list[TranslatedDocument]:
+        """The translation of each part; what its memory has is not translated."""
+        return self._translated(parts, glossary, self._options)
 
-    def sentences_read(self, parts: Sequence[SourceDocument]) -> list[list[list[Any]]]:
+    def with_confidence(self, parts: Sequence[SourceDocument], glossary: Glossary) -> list[TranslatedDocument]:
+        """The translation of each part with the confidence of each sentence, which costs another pass."""
+        return self._translated(parts, glossary, {**self._options, "confidence": True})
+
+    def sentences_read(self, parts: Sequence[SourceDocument], glossary: Glossary) -> list[list[list[Any]]]:
         """For each sentence of each part, `TranslatedPart`s, the sentences that it read.
 
         Raises:
@@ -61,12 +64,21 @@ class PipelineBatches:
         except ValueError as error:
             raise RequestError(400, f"what was read cannot be shown: {error}") from None
 
+    def _translated(
+        self, parts: Sequence[SourceDocument], glossary: Glossary, options: dict[str, Any]
+    ) -> list[TranslatedDocument]:
+        preprocess, forward, _ = divided_options(
+            options if glossary is None else {**options, "glossary": dict(glossary)}
+        )
+        prepared = []
+        for part in parts:
+            one = self._pipe.preprocess(self._document(part), **preprocess)
+            # Documents of the pipeline's call have no inline tags, and parts have those of their sentences.
+            source = replace(one.source, memory=part.memory, tags=part.tags)
+            prepared.append(replace(one, source=source))
+        outputs = self._pipe.forward({"documents": prepared}, batch_size=self._batch_size, **forward)
+        return [output.translated for output in outputs["documents"]]
+
     def _document(self, part: SourceDocument) -> dict[str, Any]:
         document: dict[str, Any] = {"paragraphs": part.paragraphs}
         return {**document, "context": part.context} if self.window_sentences != 1 and part.context else document
-
-
-def _paragraphs(part: SourceDocument, output: dict[str, Any]) -> Paragraphs:
-    """The translated sentences in the paragraphs of the part."""
-    sentences = iter(output["sentences"])
-    return [[next(sentences)["translation"] for _ in paragraph] for paragraph in part.paragraphs]

@@ -3,6 +3,7 @@
 """The fields of a request, whether they come as JSON, as a form or in the address."""
 
 import json
+import re
 from collections.abc import Collection, Mapping
 from typing import Any
 
@@ -10,6 +11,9 @@ from starlette.datastructures import UploadFile
 from starlette.requests import Request
 
 from .failures import RequestError
+
+# A field of a form for a field of one of several objects, as DeepL's client for JavaScript writes it.
+_FIELD_OF_OBJECT = re.compile(r"((\w+)\[(\d{1,4})\])\.(\w+)")
 
 
 class Fields:
@@ -24,7 +28,7 @@ class Fields:
         self._values, self._is_form = values, is_form
 
     def __contains__(self, name: str) -> bool:
-        return self._value(name) not in (None, "")
+        return self._value(name) not in (None, "") or (self._is_form and f"{name}[0]" in self._objects())
 
     def text(self, name: str, default: str | None = None) -> str:
         """A string; RequestError if it is missing without a default, or is none."""
@@ -73,8 +77,9 @@ class Fields:
         return frozenset(one.strip() for text in texts for one in text.split(",") if one.strip())
 
     def objects(self, name: str) -> list[Mapping[str, Any]]:
-        """A list of objects; RequestError if it is anything else."""
-        value = self._value(name)
+        """A list of objects; RequestError if it is anything else. In a form each of its fields is one of the form, such
+        as `name[0].field`."""
+        value: Any = self._numbered_objects(name) if self._is_form else self._value(name)
         if not isinstance(value, list) or not value or not all(isinstance(one, Mapping) for one in value):
             raise RequestError(400, f"{name} must be a list of objects")
         return value
@@ -86,13 +91,26 @@ class Fields:
             raise RequestError(400, f"{name} is missing: upload a file as multipart/form-data")
         return value
 
+    def _objects(self) -> set[str]:
+        """What stands before the fields of objects in a form: `name[0]`."""
+        return {match[1] for match in map(_FIELD_OF_OBJECT.fullmatch, self._values) if match}
+
+    def _numbered_objects(self, name: str) -> list[dict[str, Any]]:
+        """The objects that the fields of a form make, in the order of their numbers."""
+        found: dict[int, dict[str, Any]] = {}
+        for field in self._values:
+            match = _FIELD_OF_OBJECT.fullmatch(field)
+            if match and match[2] == name:
+                found.setdefault(int(match[3]), {})[match[4]] = self._value(field)
+        return [found[number] for number in sorted(found)]
+
     def _value(self, name: str) -> Any:
         value = self._values.get(name)
         return value[0] if self._is_form and value else value
 
 
 async def fields_of(request: Request) -> Fields:
-    """The fields in the body of a request.
+    """The fields in the body of a request, or in its address if it has no body.
 
     Raises:
         RequestError: the body is malformed.
@@ -103,7 +121,8 @@ async def fields_of(request: Request) -> Fields:
         return Fields({name: form.getlist(name) for name in form}, is_form=True)
     body = await request.body()
     if not body.strip():
-        return Fields({}, is_form=False)
+        # Some clients of LibreTranslate send nothing but an address.
+        return query_of(request)
     try:
         content = json.loads(body)
         if b"\\u" in body:

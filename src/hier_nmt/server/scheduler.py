@@ -18,9 +18,8 @@ logger = logging.getLogger(__name__)
 
 # Pairs of a source term and its translation, or None; texts of one batch have the same.
 Glossary = tuple[tuple[str, str], ...] | None
-# Results of some parts, in their order; those of translating are `Paragraphs`.
-Run = Callable[[Sequence[SourceDocument]], list[Any]]
-Translate = Callable[[Sequence[SourceDocument], Glossary], list[Any]]
+# Results of some parts, in their order; those of translating are `TranslatedDocument`s.
+Run = Callable[[Sequence[SourceDocument], Glossary], list[Any]]
 # A sentence weighs one, and one more for each so many characters.
 _CHARACTERS = 400
 
@@ -36,7 +35,7 @@ class Work:
     Cancelling the future takes the parts that are still waiting out of the queue.
 
     Attributes:
-        future: of the paragraphs of each part, or of what `run` gives for it.
+        future: of the `TranslatedDocument` of each part, or of what `run` gives for it.
         num_parts, num_done: parts in all, and those that are translated.
         has_started: whether a part was in a batch.
     """
@@ -111,7 +110,7 @@ class Scheduler:
     """
 
     def __init__(
-        self, translate: Translate, max_waiting: int = 20_000, batch_sentences: int = 32, turn_sentences: int = 8
+        self, translate: Run, max_waiting: int = 20_000, batch_sentences: int = 32, turn_sentences: int = 8
     ) -> None:
         self._translate, self._max_waiting = translate, max_waiting
         self._batch_sentences, self._turn_sentences = batch_sentences, min(turn_sentences, batch_sentences)
@@ -201,7 +200,7 @@ class Scheduler:
             return
         parts, first = [part for _, _, part in wanted], batch[0][0]
         try:
-            results = self._translate(parts, first.glossary) if first.run is None else first.run(parts)
+            results = (first.run or self._translate)(parts, first.glossary)
         except Exception as error:
             if len(batch) > 1:
                 for one in batch:

@@ -25,6 +25,8 @@ def test_without_the_extra_it_is_named(monkeypatch, capsys, name: str) -> None:
         (["--api-keys", "no-file"], "no-file"),
         (["--api-keys", "empty.txt"], "empty.txt has no API key: write one a line"),
         (["--api-keys", "spaces.txt"], "spaces.txt:2: an API key has no spaces"),
+        (["--memory", "no-file.tmx"], "no-file.tmx"),
+        (["--memory", "spaces.txt"], "spaces.txt"),
     ],
 )
 def test_a_wrong_option_is_named_before_the_model_is_loaded(

@@ -13,6 +13,8 @@ from word_server import application, word_service
 from word_translation import WordTranslator
 
 from hier_nmt.server.glossaries import GlossaryStore, parse_entries
+from hier_nmt.translation.translation_documents import TranslatedDocument
+from hier_nmt.translation.translation_report import DecodingStatistics
 
 
 @pytest.fixture
@@ -222,7 +224,7 @@ def test_a_pipeline_that_knows_glossaries_is_given_the_terms() -> None:
 
     def translate(parts, glossary):
         given.append(glossary)
-        return [part.paragraphs for part in parts]
+        return [TranslatedDocument(part.paragraphs, DecodingStatistics()) for part in parts]
 
     service = word_service(translate=translate)
     with TestClient(application(service)) as client:
@@ -236,3 +238,19 @@ def test_a_pipeline_that_knows_glossaries_is_given_the_terms() -> None:
         assert texts_of(client.post("/v2/translate", json=wanted)) == ["a"]
         assert json_of(client.get("/v2/glossary-language-pairs"))["supported_languages"]
     assert given == [(("a", "B"),)]
+
+
+def test_a_form_may_have_the_dictionaries_of_a_glossary_as_numbered_fields(client) -> None:
+    # As DeepL's client for JavaScript sends them.
+    fields = {"name": "mine"}
+    for number, (source, target, entries) in enumerate([("en", "fr", "a\tB"), ("fr", "en", "c\tD")]):
+        values = {"source_lang": source, "target_lang": target, "entries": entries, "entries_format": "tsv"}
+        fields |= {f"dictionaries[{number}].{name}": value for name, value in values.items()}
+    glossary = json_of(client.post("/v3/glossaries", data=fields), 201)
+    assert [(one["source_lang"], one["entry_count"]) for one in glossary["dictionaries"]] == [("en", 1), ("fr", 1)]
+    path = f"/v3/glossaries/{glossary['glossary_id']}"
+    more = {name.replace("[1]", "[0]"): value for name, value in fields.items() if "[1]" in name}
+    changed = json_of(client.patch(path, data={**more, "dictionaries[0].entries": "e\tF"}))
+    assert [one["entry_count"] for one in changed["dictionaries"]] == [1, 2]
+    assert json_of(client.patch(path, data={"name": "other"}))["name"] == "other"
+    assert json_of(client.post("/v3/glossaries", data={"name": "mine"}), 400)

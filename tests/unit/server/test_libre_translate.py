@@ -148,3 +148,10 @@ def test_a_key_in_the_body_or_the_header_is_needed() -> None:
         assert json_of(client.post("/translate", json=fields, headers={"Authorization": "Bearer other"}))
         assert json_of(client.get("/languages"))
         assert json_of(client.get("/frontend/settings"))["keyRequired"] is True
+
+
+def test_the_fields_may_be_in_the_address(client) -> None:
+    # As deep-translator sends them.
+    found = client.post("/translate?q=a+b!&source=en&target=fr&format=text&api_key=x")
+    assert (found.status_code, found.json()) == (200, {"translatedText": "A B !"})
+    assert client.post("/translate?source=en&target=fr").json()["error"] == "q is missing"

@@ -15,6 +15,9 @@ pytest.importorskip("uvicorn")
 from starlette.testclient import TestClient
 from word_server import application, word_service
 
+from hier_nmt.translation.translation_documents import TranslatedDocument
+from hier_nmt.translation.translation_report import DecodingStatistics
+
 SECRET = "confidential"
 
 
@@ -29,7 +32,7 @@ class Gate:
         self.has_begun.set()
         assert self.is_open.wait(timeout=20)
         self.num_parts += len(parts)
-        return [part.paragraphs for part in parts]
+        return [TranslatedDocument(part.paragraphs, DecodingStatistics()) for part in parts]
 
 
 @pytest.fixture

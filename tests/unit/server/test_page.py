@@ -15,8 +15,9 @@ pytest.importorskip("uvicorn")
 from published_models import FAMILIES, write_checkpoint
 from starlette.testclient import TestClient
 from word_server import application, word_service
-from word_translation import WordTranslator
+from word_translation import ProbableTranslator, WordTranslator
 
+from hier_nmt.jobs.confidence_calibration import ConfidenceCalibration
 from hier_nmt.jobs.load_checkpoints import load_pipeline
 from hier_nmt.server import reading_parts
 from hier_nmt.server.access import Access
@@ -24,7 +25,10 @@ from hier_nmt.server.limits import Limits
 from hier_nmt.server.page import content_security_policy
 from hier_nmt.server.pipeline_batches import PipelineBatches
 from hier_nmt.server.service import Pair, Service
+from hier_nmt.text.translation_memory import TranslationMemory
 from hier_nmt.translation.pipeline_document_translation import DocumentTranslationPipeline
+from hier_nmt.translation.translation_documents import TranslatedDocument
+from hier_nmt.translation.translation_report import DecodingStatistics
 
 
 @pytest.fixture
@@ -79,7 +83,7 @@ def test_sites_that_may_show_the_page_in_a_frame_are_named() -> None:
 def test_every_field_of_the_page_has_a_label(client) -> None:
     page = client.get("/").text
     fields = re.findall(r'<(?:textarea|input)[^>]* id="([\w-]+)"', page)
-    assert len(fields) == 5
+    assert len(fields) == 6
     assert all(f'<label for="{name}"' in page for name in fields)
 
 
@@ -116,7 +120,7 @@ def test_the_terms_of_the_glossary_reach_the_model() -> None:
 
     def translate(parts, glossary) -> list:
         glossaries.append(glossary)
-        return [part.paragraphs for part in parts]
+        return [TranslatedDocument(part.paragraphs, DecodingStatistics()) for part in parts]
 
     with TestClient(application(word_service(translate=translate))) as client:
         lines = 'report,rapport\n"one, two","un, deux"\n'
@@ -217,3 +221,83 @@ def test_what_cannot_be_shown_is_an_error_with_its_reason(tmp_path: Path, monkey
         assert message.startswith("what was read cannot be shown: source sentence 1 has")
         monkeypatch.setattr(reading_parts, "MAX_SENTENCES", 4)
         json_of(client.post("/page/read", json=CONTENT), 413)
+
+
+def test_confidence_is_told_if_it_is_asked_for() -> None:
+    with TestClient(application(word_service(scored_model()))) as client:
+        assert json_of(client.get("/page/settings"))["shows_confidence"]
+        text = {"text": "a b! 12"}
+        plain = json_of(client.post("/page/translate", json=text))["sentences"]
+        told = json_of(client.post("/page/translate", json={**text, "confidence": True}))["sentences"]
+        wrong = json_of(client.post("/page/translate", json={**text, "confidence": "much"}), 400)
+    assert all("confidence" not in one for one in plain)
+    # Of the tokens A, B, ! and the one that ends the sentence.
+    assert told[0]["confidence"] == pytest.approx((0.5 * 0.25 * 0.125 * 0.0625) ** (1 / 4))
+    assert told[0]["word_confidences"] == pytest.approx([0.5, 0.25, 0.125])
+    assert (told[1]["translation"], told[1]["confidence"]) == ("12", None)
+    assert wrong["message"] == "confidence must be one of false, true; got 'much'"
+
+
+def test_a_server_that_cannot_say_how_confident_the_model_is_says_so(client) -> None:
+    assert not json_of(client.get("/page/settings"))["shows_confidence"]
+    found = json_of(client.post("/page/translate", json={"text": "a!", "confidence": True}), 400)
+    assert found["message"] == "this server cannot say how confident the model is"
+
+
+def scored_model() -> ProbableTranslator:
+    return ProbableTranslator(source_language="en", target_language="fr")
+
+
+MEMORY = TranslationMemory([("a b!", "Known before!")], threshold=100)
+
+
+def test_what_the_memory_has_never_goes_through_the_model() -> None:
+    model = scored_model()
+    with TestClient(application(word_service(model, memory=MEMORY))) as client:
+        assert json_of(client.get("/page/settings"))["has_memory"]
+        content = {"text": "a b! c!", "confidence": True}
+        found = json_of(client.post("/page/translate", json=content))["sentences"]
+        libre = json_of(client.post("/translate", json={"q": "a  b!", "source": "en", "target": "fr"}))
+        html = {"q": "<p>a b!</p><p>a <b>b</b>!</p>", "source": "en", "target": "fr", "format": "html"}
+        tagged = json_of(client.post("/translate", json=html))
+        deepl = json_of(client.post("/v2/translate", json={"text": ["a b!"], "target_lang": "FR"}))
+        file = client.post("/translate_file", data={"target": "fr"}, files={"file": ("a.txt", b"a b!\nc!\n")})
+        content = client.get(json_of(file)["translatedFileUrl"]).text
+    assert [(one["translation"], one["from_memory"]) for one in found] == [("Known before!", True), ("C !", False)]
+    assert (found[0]["confidence"], found[0]["word_confidences"]) == (None, [None, None])
+    assert libre == {"translatedText": "Known before!"}
+    assert tagged == {"translatedText": "<p>Known before!</p><p>A <b>B</b> !</p>"}
+    assert deepl["translations"] == [{"detected_source_language": "EN", "text": "Known before!"}]
+    assert content == "Known before!\nC !\n"
+    # Alone there was the sentence whose tags the memory does not have.
+    assert sorted(model.windows) == ["a b ! </s>", "c ! </s>", "c ! </s>"]
+
+
+def test_segments_of_files_that_come_from_the_memory_are_marked() -> None:
+    unit = '<trans-unit id="{0}"><source>{1}</source></trans-unit>'
+    units = "".join(unit.format(*one) for one in ((1, "a b!"), (2, "c!")))
+    xliff = (
+        '<xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2"><file original="a" source-language="en" '
+        f'target-language="fr" datatype="plaintext"><body>{units}</body></file></xliff>'
+    )
+    with TestClient(application(word_service(memory=MEMORY))) as client:
+        file = client.post("/translate_file", data={"target": "fr"}, files={"file": ("a.xlf", xliff.encode())})
+        content = client.get(json_of(file)["translatedFileUrl"]).text
+    assert re.findall(r"<target([^>]*)>([^<]*)</target>", content) == [
+        (' state="needs-review-translation" state-qualifier="exact-match"', "Known before!"),
+        (' state="needs-review-translation" state-qualifier="mt-suggestion"', "C !"),
+    ]
+
+
+def test_confidence_is_calibrated_where_the_model_has_a_calibration() -> None:
+    service = word_service(scored_model())
+    # With the slope 1 and the intercept 0: c / (1 + c).
+    service.calibration = ConfidenceCalibration(1.0, 0.0, 50.0, 800)
+    raw = (0.5 * 0.25 * 0.125 * 0.0625) ** (1 / 4)
+    with TestClient(application(service)) as client:
+        settings = json_of(client.get("/page/settings"))
+        content = {"text": "a b! 12", "confidence": True}
+        first, second = json_of(client.post("/page/translate", json=content))["sentences"]
+    assert settings["calibration"] == "the share of 800 development sentences like it with chrF 50 or more"
+    assert (first["confidence"], second["confidence"]) == (pytest.approx(raw / (1 + raw)), None)
+    assert first["word_confidences"] == pytest.approx([0.5, 0.25, 0.125])

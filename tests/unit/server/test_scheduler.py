@@ -112,7 +112,7 @@ def test_texts_with_different_glossaries_are_in_different_batches(scheduler, tra
 
 
 def test_what_is_not_to_be_translated_is_run_in_a_batch_of_its_own(scheduler, translator) -> None:
-    def count(parts: Sequence[SourceDocument]) -> list[int]:
+    def count(parts: Sequence[SourceDocument], glossary) -> list[int]:
         return [len(part.paragraphs[0]) for part in parts]
 
     translator.begin(scheduler)

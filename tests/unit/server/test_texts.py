@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from hier_nmt.server import bounded_parts
 from hier_nmt.server.bounded_parts import BoundedParts
 from hier_nmt.server.texts import TextForm, text_translation
+from hier_nmt.translation.translation_documents import TranslatedDocument
+from hier_nmt.translation.translation_report import DecodingStatistics
 
 FORMS = (
     TextForm(),
@@ -46,7 +48,8 @@ def test_pieces_of_sentences_are_the_sentences(text: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bounded_parts, "MAX_CHARACTERS", 7)
         bounded = BoundedParts(work.parts, 2, "")
-    joined = bounded.join([part.paragraphs for part in bounded.parts])
+    copied = [TranslatedDocument([*map(list, part.paragraphs)], DecodingStatistics()) for part in bounded.parts]
+    joined = [document.paragraphs for document in bounded.join(copied)]
     wanted = [part.paragraphs for part in work.parts]
     assert [[[one.replace(" ", "") for one in p] for p in part] for part in joined] == [
         [[one.replace(" ", "") for one in p] for p in part] for part in wanted

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 from transformers import AutoTokenizer
-from word_translation import BOS, EOS, PAD, SEP, WordTranslator, word_tokenizer
+from word_translation import BOS, EOS, PAD, PROBABILITIES, SEP, ProbableTranslator, word_tokenizer
 
 from hier_nmt import HierNMTConfig, HierNMTForConditionalGeneration
 from hier_nmt.translation import confidence
@@ -21,41 +21,15 @@ from hier_nmt.translation.translation_documents import SourceDocument
 
 pytest.importorskip("sentencex")
 
-# What follows has this probability, whatever stands before it; all other tokens share the rest.
-PROBABILITIES = {"A": 0.5, "B": 0.25, "!": 0.125, "</s>": 0.0625, "<sep>": 0.03125}
 
-
-class ScoredTranslator(WordTranslator):
-    """Says every word in capital letters, and finds it as probable as the table says."""
-
-    def __init__(self, *args: Any, **config: Any) -> None:
-        super().__init__(*args, **config)
-        self.scored: list[tuple[str, str]] = []
-
-    def prepare_decoder_input_ids_from_labels(self, labels: torch.Tensor) -> torch.Tensor:
-        shifted = torch.cat([torch.full((len(labels), 1), BOS), labels[:, :-1]], dim=1)
-        return shifted.masked_fill(shifted == -100, PAD)
-
-    def forward(self, input_ids, attention_mask, decoder_input_ids, use_cache):
-        for source, target in zip(input_ids.tolist(), decoder_input_ids.tolist(), strict=True):
-            # In a batch the end of a shorter row is given, too.
-            self.scored.append((" ".join(self._words(source)), " ".join(self._words(target)).removesuffix(" </s>")))
-        num_tokens = len(self.tokenizer)
-        rest = (1 - sum(PROBABILITIES.values())) / (num_tokens - len(PROBABILITIES))
-        probabilities = torch.full((num_tokens,), rest)
-        for token, probability in PROBABILITIES.items():
-            probabilities[self.tokenizer.convert_tokens_to_ids(token)] = probability
-        return SimpleNamespace(logits=probabilities.log().expand(*decoder_input_ids.shape, -1))
-
-
-def output_of(document: Any, model: ScoredTranslator, **options: Any) -> dict[str, Any]:
+def output_of(document: Any, model: ProbableTranslator, **options: Any) -> dict[str, Any]:
     pipe = DocumentTranslationPipeline(model, model.tokenizer)
     (output,) = pipe(document, return_details=True, confidence=True, source_language="en", **options)
     return output
 
 
 def test_a_sentence_has_the_geometric_mean_of_its_tokens_and_of_its_end() -> None:
-    output = output_of("A b!", ScoredTranslator())
+    output = output_of("A b!", ProbableTranslator())
     (found,) = output["details"]["confidences"]
     assert output["translation_text"] == "A B !"
     assert found["sentence"] == 0
@@ -64,7 +38,7 @@ def test_a_sentence_has_the_geometric_mean_of_its_tokens_and_of_its_end() -> Non
 
 
 def test_without_the_option_nothing_is_scored() -> None:
-    model = ScoredTranslator()
+    model = ProbableTranslator()
     pipe = DocumentTranslationPipeline(model, model.tokenizer)
     (output,) = pipe("A b!", return_details=True, source_language="en")
     assert "confidences" not in output["details"]
@@ -74,7 +48,7 @@ def test_without_the_option_nothing_is_scored() -> None:
 def test_windows_are_scored_as_they_were_decoded() -> None:
     scored = {}
     for strategy in STRATEGIES:
-        model = ScoredTranslator(window_sentences=2)
+        model = ProbableTranslator(window_sentences=2)
         output_of({"paragraphs": [["a", "b", "a"]]}, model, strategy=strategy)
         scored[strategy] = sorted(model.scored)
     behind = [("a <sep> b </s>", "A <sep> B"), ("a </s>", "A"), ("b <sep> a </s>", "B <sep> A")]
@@ -85,7 +59,7 @@ def test_windows_are_scored_as_they_were_decoded() -> None:
 
 
 def test_sentences_of_a_block_are_told_apart() -> None:
-    output = output_of({"paragraphs": [["a", "b b"]]}, ScoredTranslator(window_sentences=0))
+    output = output_of({"paragraphs": [["a", "b b"]]}, ProbableTranslator(window_sentences=0))
     first, second = output["details"]["confidences"]
     assert first["confidence"] == pytest.approx((0.5 * 0.03125) ** (1 / 2))
     assert second["confidence"] == pytest.approx((0.25 * 0.25 * 0.0625) ** (1 / 3))
@@ -96,14 +70,16 @@ def test_sentences_of_a_block_are_told_apart() -> None:
 
 
 def test_what_the_model_did_not_write_has_no_confidence() -> None:
-    model = ScoredTranslator(alone=lambda sentences: [[] for _ in sentences], forced_word="<unk>")
+    model = ProbableTranslator(alone=lambda sentences: [[] for _ in sentences], forced_word="<unk>")
     found = output_of("A b!\n1984\n…", model)["details"]["confidences"]
     assert [one["confidence"] for one in found] == [None, None, None]
     assert found[1]["word_confidences"] == [None]
 
 
 def test_every_word_of_a_translation_has_an_entry() -> None:
-    output = output_of({"paragraphs": [["1. A b %s a!"]]}, ScoredTranslator(more_words=("417",)), return_sentences=True)
+    output = output_of(
+        {"paragraphs": [["1. A b %s a!"]]}, ProbableTranslator(more_words=("417",)), return_sentences=True
+    )
     (found,) = output["details"]["confidences"]
     words = output["sentences"][0]["translation"].split()
     assert len(found["word_confidences"]) == len(words)
@@ -113,7 +89,7 @@ def test_every_word_of_a_translation_has_an_entry() -> None:
 
 
 def test_a_sentence_in_pieces_has_the_mean_over_all_its_pieces() -> None:
-    output = output_of("a a a a b b b b", ScoredTranslator(max_source_tokens=5))
+    output = output_of("a a a a b b b b", ProbableTranslator(max_source_tokens=5))
     (found,) = output["details"]["confidences"]
     assert output["details"]["counts"]["num_split"] == 1
     # Each of two pieces has four tokens and an end.
@@ -272,3 +248,13 @@ def test_where_the_source_decides_what_closes_a_sentence_all_closing_tokens_coun
     found, expected = [[one.confidence for one in each.confidences or ()] for each in (document, alone)]
     assert None not in expected
     assert found == pytest.approx(expected, rel=1e-4)
+
+
+def test_any_token_that_closes_a_sentence_has_the_probability_of_all() -> None:
+    model = ProbableTranslator(window_sentences=0, restart_target_sentences=True)
+    output = output_of("a! b!", model, strategy="document")
+    assert output["translation_text"] == "A ! B !"
+    rest = (1 - sum(PROBABILITIES.values())) / (len(model.tokenizer) - len(PROBABILITIES))
+    closes = PROBABILITIES["</s>"] + PROBABILITIES["<sep>"] + rest  # the last is <par>
+    found = [one["confidence"] for one in output["details"]["confidences"]]
+    assert found == pytest.approx([(0.5 * 0.125 * closes) ** (1 / 3), (0.25 * 0.125 * closes) ** (1 / 3)])

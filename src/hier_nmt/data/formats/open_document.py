@@ -4,7 +4,7 @@
 Comments and deleted text stay as they are."""
 
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from ...text.document_layout import DocumentLayout
 from ..corpus_files import CorpusError
@@ -12,8 +12,6 @@ from .coded_text import Code, CodedText
 from .package_file import PackageFile, Paragraph
 from .xml_files import Element, clear, descendants, local_name, names_source
 
-# The types that are read; those of templates go on after these.
-_TYPES = ("application/vnd.oasis.opendocument.text", "application/vnd.oasis.opendocument.presentation")
 _CONTENT, _MANIFEST = "content.xml", "META-INF/manifest.xml"
 # Elements inside which paragraphs are not the document's text.
 _SKIPPED = ("tracked-changes", "annotation")
@@ -30,11 +28,18 @@ _ANCHOR = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}anchor-type"
 class OpenDocumentFile(PackageFile):
     """A text or presentation: its content is a document, and so are its headers and footers."""
 
+    format_name: ClassVar[str] = "ODT"
+    # The types that are read; those of templates go on after these.
+    types: ClassVar[tuple[str, ...]] = (
+        "application/vnd.oasis.opendocument.text",
+        "application/vnd.oasis.opendocument.presentation",
+    )
+
     def _check(self) -> None:
         package = self._package
         kind = package.read("mimetype").decode("latin-1") if "mimetype" in package.names else ""
-        if not kind.startswith(_TYPES) or _CONTENT not in package.names:
-            raise CorpusError(package.path, None, "not ODT", f"an archive of type {kind!r:.80}")
+        if not kind.startswith(self.types) or _CONTENT not in package.names:
+            raise CorpusError(package.path, None, f"not {self.format_name}", f"an archive of type {kind!r:.80}")
         if _MANIFEST in package.names and b"encryption-data" in package.read(_MANIFEST):
             raise CorpusError(package.path, None, "encrypted file", "save it without a password")
 

@@ -11,23 +11,29 @@ from lxml import etree
 from ..corpus_files import CorpusError, read_bytes
 from ..documents import ParallelDocument
 from ..text_files import write_bytes
+from .android_strings import AndroidStringsFile
+from .apple_strings import AppleStringsFile
 from .document_file import CorpusFile, DocumentFile
 from .docx import DocxFile
 from .epub import EpubFile
 from .gettext_catalogue import GettextFile
+from .java_properties import PropertiesFile
 from .json_lines import JsonLinesFile
 from .json_table import JsonTableFile
 from .line_files import HeadsFile, IdColumnFile, IwsltFile, MosesFile, TextFile
 from .notebook import NotebookFile
 from .open_document import OpenDocumentFile
+from .open_spreadsheet import OpenSpreadsheetFile
 from .opus_xml import OpusXmlFile, alignment_bytes
 from .pptx import PptxFile
+from .substation import SubStationFile
 from .subtitles import SrtFile
 from .tmx import TmxFile
 from .unsupported import check_is_plain_text
 from .webvtt import VttFile
 from .wmt_xml import WmtXmlFile
 from .xliff import XliffFile
+from .xlsx import XlsxFile
 from .yaml_table import YamlTableFile
 from .zip_package import ZipPackage
 
@@ -47,13 +53,19 @@ CORPUS_CLASSES: dict[str, type[CorpusFile]] = {
 FILE_CLASSES: dict[str, type[DocumentFile]] = {
     **CORPUS_CLASSES,
     "vtt": VttFile,
+    "ass": SubStationFile,
     "docx": DocxFile,
     "pptx": PptxFile,
+    "xlsx": XlsxFile,
     "odt": OpenDocumentFile,
+    "ods": OpenSpreadsheetFile,
     "epub": EpubFile,
     "po": GettextFile,
     "json": JsonTableFile,
     "yaml": YamlTableFile,
+    "properties": PropertiesFile,
+    "strings": AppleStringsFile,
+    "android": AndroidStringsFile,
     "notebook": NotebookFile,
 }
 # Formats with one language per file, so that a corpus is pairs of files.
@@ -67,6 +79,8 @@ _BY_ENDING = {
     ".tsv": "id-column",
     ".srt": "srt",
     ".vtt": "vtt",
+    ".properties": "properties",
+    ".strings": "strings",
     ".tmx": "tmx",
     ".xlf": "xliff",
     ".xliff": "xliff",
@@ -74,18 +88,23 @@ _BY_ENDING = {
     **dict.fromkeys((".po", ".pot"), "po"),
     **dict.fromkeys((".docx", ".docm", ".dotx", ".dotm"), "docx"),
     **dict.fromkeys((".pptx", ".pptm", ".ppsx", ".ppsm", ".potx"), "pptx"),
+    **dict.fromkeys((".xlsx", ".xlsm", ".xltx", ".xltm"), "xlsx"),
     **dict.fromkeys((".odt", ".ott", ".odp", ".otp"), "odt"),
+    **dict.fromkeys((".ods", ".ots"), "ods"),
+    **dict.fromkeys((".ass", ".ssa"), "ass"),
 }
 # What the member "mimetype" of an archive starts with, and folders in archives of Office Open XML.
 _BY_TYPE = {
     b"application/epub+zip": "epub",
     b"application/vnd.oasis.opendocument.text": "odt",
     b"application/vnd.oasis.opendocument.presentation": "odt",
+    b"application/vnd.oasis.opendocument.spreadsheet": "ods",
 }
-_BY_FOLDER = {"word": "docx", "ppt": "pptx"}
+_BY_FOLDER = {"word": "docx", "ppt": "pptx", "xl": "xlsx"}
 # These endings belong to XLIFF files of translation tools.
 _XML_ENDINGS = (".xml", ".sdlxliff", ".mqxliff", ".mxliff")
-_BY_ROOT = {"dataset": "wmt-xml", "tmx": "tmx", "xliff": "xliff", "document": "opus-xml", "text": "opus-xml"}
+_BY_ROOT = {"dataset": "wmt-xml", "tmx": "tmx", "xliff": "xliff", "document": "opus-xml", "text": "opus-xml",
+            "resources": "android"}  # fmt: skip
 
 
 def format_of(path: str | Path) -> str:
@@ -105,6 +124,8 @@ def format_of(path: str | Path) -> str:
         return _format_of_xml(path, start)
     if b"<talkid>" in start:
         return "iwslt"
+    if start.lower().startswith(b"[script info]"):
+        return "ass"
     if start.startswith(b"WEBVTT"):
         return "vtt"
     if start.startswith(b"PK") and (name := _format_of_package(path)) is not None:

@@ -119,8 +119,12 @@ class SrtFile(CorpusFile):
             texts[block.subtitle] += found + block.lines[-1].end
         lines: list[str] = []
         for subtitle, text in zip(self.subtitles, texts, strict=True):
-            lines += [*subtitle.head, *(text.split("\n") if subtitle.text else []), *subtitle.tail]
+            lines += self._lines(subtitle, text)
         return self._encoded(self._newline.join(lines))
+
+    def _lines(self, subtitle: Subtitle, text: str) -> list[str]:
+        """The lines of a subtitle with this text."""
+        return [*subtitle.head, *(text.split("\n") if subtitle.text else []), *subtitle.tail]
 
     def _escaped(self, text: str, source: str) -> str:
         """A translation of `source` as the format writes it."""

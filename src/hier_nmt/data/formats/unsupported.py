@@ -8,14 +8,13 @@ from pathlib import Path
 from ..corpus_files import CorpusError
 
 _NAMES = {
-    "Advanced SubStation subtitles": "ass ssa",
     "other subtitles": "sub sbv smi ttml dfxp lrc",
     "a compiled gettext catalogue": "mo gmo",
-    "a message file of a program": "properties strings stringsdict resx rc ftl ini toml ts",
+    "a message file of a program": "stringsdict xcstrings resx rc ftl ini toml ts",
     "SGML": "sgm sgml",
     "TeX": "tex ltx bib sty cls",
     "a word processor's document": "doc rtf pages wps fodt",
-    "a spreadsheet or presentation": "xlsx xls ods ppt fodp key",
+    "a spreadsheet or presentation": "xlsb xls fods ppt fodp key",
     "a table with commas": "csv",
     "a book": "mobi azw3 fb2",
     "PDF or PostScript": "pdf ps eps",
@@ -29,7 +28,6 @@ _NAMES = {
 _BY_ENDING = {ending: name for name, endings in _NAMES.items() for ending in endings.split()}
 # First bytes of formats that the file's ending may not show.
 _BY_START = {
-    b"[Script Info]": "Advanced SubStation subtitles",
     b"%PDF-": "PDF or PostScript",
     b"PK\x03\x04": "an archive",
     b"{\\rtf": "a word processor's document",

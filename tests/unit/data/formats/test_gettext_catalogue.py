@@ -2,6 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Catalogues of gettext: what a person did is kept, and the rest is written so that gettext's tools know what it is."""
 
+import os
+import re
+import shutil
+import subprocess
+
 import pytest
 
 from hier_nmt.data.corpus_files import CorpusError
@@ -163,3 +168,59 @@ def test_a_broken_catalogue_is_an_error_with_a_place(tmp_path, content, error) -
     with pytest.raises(CorpusError) as caught:
         read(tmp_path, content)
     assert error in str(caught.value)
+
+
+@pytest.mark.skipif(shutil.which("msgfmt") is None, reason="needs gettext")
+@pytest.mark.parametrize("name", ["a.po", "a.pot"])
+@pytest.mark.parametrize("target", ["fr", "pl", "ja"])
+def test_msgfmt_accepts_what_is_written(tmp_path, name: str, target: str) -> None:
+    (tmp_path / name).write_text(CONTENT if name == "a.po" else TEMPLATE)
+    file = read_document_file(tmp_path / name, "en", target)
+    texts = [[unit.target or f"\u00e9 x {unit.source}" for unit in one.units] for one in file.documents]
+    (tmp_path / "b.po").write_bytes(file.translated(texts))
+    # Format strings, plural forms, the header and the domain; the same with the messages that are to be checked.
+    for more in ([], ["--use-fuzzy"]):
+        command = ["msgfmt", "--check", *more, "--output-file", os.devnull, "b.po"]
+        found = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"})
+        assert found.returncode == 0, found.stderr
+        # Who translates a program, and when, is left to people.
+        warned = set(re.findall("header field '([^']+)'", found.stderr))
+        assert warned <= set(FIELDS_OF_PEOPLE)
+        assert all("header field" in line for line in found.stderr.splitlines())
+
+
+FIELDS_OF_PEOPLE = (
+    "Project-Id-Version", "PO-Revision-Date", "Last-Translator", "Language-Team", "MIME-Version",
+    "Content-Transfer-Encoding",
+)  # fmt: skip
+# As xgettext writes it.
+TEMPLATE = r"""# SOME DESCRIPTIVE TITLE.
+# FIRST AUTHOR <EMAIL@ADDRESS>, YEAR.
+#
+#, fuzzy
+msgid ""
+msgstr ""
+"Project-Id-Version: PACKAGE VERSION\n"
+"Report-Msgid-Bugs-To: \n"
+"POT-Creation-Date: 2024-01-01 10:00+0000\n"
+"PO-Revision-Date: YEAR-MO-DA HO:MI+ZONE\n"
+"Last-Translator: FULL NAME <EMAIL@ADDRESS>\n"
+"Language-Team: LANGUAGE <LL@li.org>\n"
+"Language: \n"
+"MIME-Version: 1.0\n"
+"Content-Type: text/plain; charset=CHARSET\n"
+"Content-Transfer-Encoding: 8bit\n"
+"Plural-Forms: nplurals=INTEGER; plural=EXPRESSION;\n"
+
+#: a.c:1
+#, c-format
+msgid "Open %s\n"
+msgstr ""
+
+#: a.c:2
+#, c-format
+msgid "%d cat"
+msgid_plural "%d cats"
+msgstr[0] ""
+msgstr[1] ""
+"""

@@ -14,8 +14,8 @@ from hier_nmt.data.formats.registry import format_of
     ("name", "what"),
     [
         ("a.mo", r"a compiled gettext catalogue \(.mo\)"),
-        ("a.en.ASS", "Advanced Sub"),
-        ("a.sgm", "SGML"), ("a.properties", "message file of a program"), ("a.tex", "TeX"), ("a.doc", "word"),
+        ("a.en.XLSB", "spreadsheet"),
+        ("a.sgm", "SGML"), ("a.resx", "message file of a program"), ("a.tex", "TeX"), ("a.doc", "word"),
         ("a.csv", "a table with commas"), ("a.rst", "markup of its own"), ("a.ts", "message file"), ("a.mo.gz", ".mo"),
         ("a.unheard", r"\.unheard is unknown"), ("a.b_c", r"\.b_c is unknown"),
     ],
@@ -30,7 +30,6 @@ def test_files_of_other_formats_are_refused_by_name(tmp_path, name, what) -> Non
 @pytest.mark.parametrize(
     "content",
     [
-        b"\xef\xbb\xbf[Script Info]\nTitle: x\n",
         b"%PDF-1.7\n", b"PK\x03\x04",
         b"{\\rtf1 Hi}", b"\\documentclass{article}\n", b'msgid ""\nmsgstr ""\n',
     ],

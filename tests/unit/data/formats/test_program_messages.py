@@ -1,0 +1,127 @@
+# Copyright 2026 The hier_nmt Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Messages of programs for Java, macOS and Android: the messages change, and nothing around them."""
+
+import pytest
+from lxml import etree
+
+from hier_nmt.data.corpus_files import CorpusError
+from hier_nmt.data.formats.java_properties import read_value, written_value
+from hier_nmt.data.formats.registry import format_of, read_document_file
+
+pytest.importorskip("sentencex")
+
+
+def read(folder, content: str, name: str):
+    (folder / name).write_bytes(content.encode())
+    return read_document_file(folder / name, "en", "fr", format_of(folder / name))
+
+
+def sources(folder, content: str, name: str) -> list[str]:
+    return [unit.source for item in read(folder, content, name).documents for unit in item.units]
+
+
+def translated(folder, content: str, name: str, texts: dict[str, str]) -> str:
+    file = read(folder, content, name)
+    rows = [[texts.get(unit.source, unit.source) for unit in item.units] for item in file.documents]
+    return file.translated(rows).decode()
+
+
+PROPERTIES = "# One\n a.b = One \\\n    two\n\nc:It's 'here'\nd\\ e\tTab\\tand \\u00e9\nnone=\nalone\n"
+
+
+def test_values_of_properties_are_replaced_where_they_are(tmp_path) -> None:
+    assert sources(tmp_path, PROPERTIES, "a.properties") == ["One two", "It's 'here'", "Tab\tand é"]
+    texts = {"One two": "Un", "It's 'here'": " C'est l\u00e0", "Tab\tand é": "\t\\"}
+    expected = PROPERTIES.replace("One \\\n    two", "Un").replace("It's 'here'", "\\ C'est l\\u00e0")
+    expected = expected.replace("Tab\\tand \\u00e9", "\\t\\\\")
+    assert translated(tmp_path, PROPERTIES, "a.properties", texts) == expected
+    windows = PROPERTIES.replace("\n", "\r\n")
+    assert translated(tmp_path, windows, "a.properties", texts) == expected.replace("\n", "\r\n")
+
+
+def test_only_a_file_in_ascii_gets_escapes(tmp_path) -> None:
+    assert translated(tmp_path, "a=no", "a.properties", {"no": "né \U0001f600"}) == "a=n\\u00e9 \\ud83d\\ude00"
+    assert translated(tmp_path, "# é\na=no", "a.properties", {"no": "né"}) == "# é\na=né"
+
+
+def test_apostrophes_of_message_patterns_are_doubled(tmp_path) -> None:
+    content = "a=It''s {0}\nb=It's here\n"
+    assert sources(tmp_path, content, "a.properties") == ["It's {0}", "It's here"]
+    texts = {"It's {0}": "L'un {0}", "It's here": "L'autre"}
+    assert translated(tmp_path, content, "a.properties", texts) == "a=L''un {0}\nb=L'autre\n"
+    # One that is not doubled tells that these are no patterns, or have quotations.
+    content = "a=It's {0}\nb=Not {0}\n"
+    assert translated(tmp_path, content, "a.properties", {"Not {0}": "L'un {0}"}) == "a=It's {0}\nb=L'un {0}\n"
+
+
+def test_a_broken_escape_is_an_error_with_its_line(tmp_path) -> None:
+    with pytest.raises(CorpusError, match=r"a\.properties:2: bad escape: .*u12g4"):
+        read(tmp_path, "a=b\nc=\\u12g4\n", "a.properties")
+
+
+@pytest.mark.parametrize("value", [" a", "a ", "é\n\t\\ü", "\U0001f600", "#!=:", ""])
+@pytest.mark.parametrize("is_ascii", [True, False])
+def test_java_reads_what_is_written(value: str, is_ascii: bool) -> None:
+    written = written_value(value, is_ascii)
+    assert read_value(written) == value
+    properties = pytest.importorskip("javaproperties")
+    assert properties.loads(f"k={written}\n") == {"k": value}
+
+
+STRINGS = (
+    '/* "a" = "b"; */\n"a" = "Say \\"hi\\", %@";\nb.c = "Two";\n"d" = e; // f\n"alone";\n"g"="One\\nTwo \\U00e9";\n'
+)
+
+
+def test_values_of_apple_strings_are_replaced_where_they_are(tmp_path) -> None:
+    assert sources(tmp_path, STRINGS, "a.strings") == ['Say "hi", %@', "Two", "e", "One\nTwo é"]
+    texts = {'Say "hi", %@': 'Dites "é" \\ %@', "e": "f", "One\nTwo é": "Un\nDeux"}
+    expected = STRINGS.replace('Say \\"hi\\", %@', 'Dites \\"é\\" \\\\ %@').replace("= e;", '= "f";')
+    assert translated(tmp_path, STRINGS, "a.strings", texts) == expected.replace("One\\nTwo \\U00e9", "Un\\nDeux")
+
+
+@pytest.mark.parametrize("content", ['"a" = "b"', '"a" "b";', '"a" = "b;', "/* a", '"a" = { b = c; };'])
+def test_what_is_no_strings_file_is_an_error_with_its_line(tmp_path, content: str) -> None:
+    with pytest.raises(CorpusError, match=r"a\.strings:2: not a strings file"):
+        read(tmp_path, f'"z" = "z";\n{content}\n', "a.strings")
+
+
+def android(*rows: str) -> str:
+    names = 'xmlns:xliff="urn:oasis:names:tc:xliff:document:1.2"'
+    return (
+        f'<?xml version="1.0" encoding="utf-8"?>\n<resources {names}>\n'
+        + "".join(f"    {row}\n" for row in rows)
+        + "</resources>\n"
+    )
+
+
+def test_messages_of_android_are_those_that_are_translatable(tmp_path) -> None:
+    content = android(
+        '<string name="a">It\\\'s %1$s</string>',
+        '<string name="b" translatable="false">B</string>',
+        '<string-array name="c"><item>One</item><item>@string/a</item></string-array>',
+        '<plurals name="d"><item quantity="one">%d day</item><item quantity="other">%d days</item></plurals>',
+        '<string name="e">"A \'b\'"</string>',
+        '<item name="f" type="id">F</item>',
+    )
+    assert sources(tmp_path, content, "strings.xml") == ["It's %1$s", "One", "%d day", "%d days", "A 'b'"]
+    texts = {"It's %1$s": 'C\'est "%1$s"', "One": "@un", "A 'b'": 'L\'"un"'}
+    expected = content.replace("It\\'s %1$s", 'C\\\'est \\"%1$s\\"').replace("One", "\\@un")
+    assert translated(tmp_path, content, "strings.xml", texts) == expected.replace("\"A 'b'\"", '"L\'\\"un\\""')
+
+
+def test_tags_and_what_is_marked_in_android_messages_move_with_their_words(tmp_path) -> None:
+    content = android('<string name="a">A <b>red</b> door, <xliff:g id="n" example="Ann">%s</xliff:g></string>')
+    (source,) = sources(tmp_path, content, "strings.xml")
+    assert source == "A red door, \ufffc"
+    found = translated(tmp_path, content, "strings.xml", {source: "X red door, \ufffc"})
+    assert found == content.replace(">A <b>", ">X <b>")
+    (string,) = etree.fromstring(translated(tmp_path, content, "strings.xml", {source: "Nothing"}).encode())
+    assert [etree.QName(one).localname for one in string] == ["b", "g"]
+
+
+def test_other_xml_is_no_android_resources(tmp_path) -> None:
+    (tmp_path / "a.xml").write_text("<a/>")
+    with pytest.raises(CorpusError, match="not Android resources"):
+        read_document_file(tmp_path / "a.xml", "en", "fr", "android")
