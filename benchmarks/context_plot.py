@@ -35,7 +35,8 @@ def main() -> None:
     options = parser.parse_args()
     systems = list(read_systems(options.results.read_text(encoding="utf-8")))
     figure = Figure(figsize=(8, 0.3 * len(systems) + 1.2), layout="constrained")
-    draw(*figure.subplots(1, 2, sharey=True, width_ratios=(3, 2)), systems)
+    pronouns, bleu = figure.subplots(1, 2, sharey=True, width_ratios=(3, 2))
+    draw(pronouns, bleu, systems)
     figure.savefig(options.output, dpi=150)
     print(f"{len(systems)} systems in {options.output}")
 
