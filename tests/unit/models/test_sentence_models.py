@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import torch
 from sentence_models import SENTENCE_MODELS, sentence_model, skip_unless_loadable
+from tiny_models import tiny_config
 from transformers import (
     M2M100Config,
     M2M100ForConditionalGeneration,
@@ -192,6 +193,19 @@ def test_revealed_separators_have_the_logits_of_the_end(base: Any) -> None:
         logits = ours(input_ids=source, decoder_input_ids=target).logits
     for token_id in ours.config.separator_token_ids:
         torch.testing.assert_close(logits[..., token_id], logits[..., ours.config.eos_token_id])
+
+
+def test_separators_that_an_average_of_weights_hides_are_revealed_too() -> None:
+    model = HierNMTForConditionalGeneration(tiny_config(output_bias=True))
+    separators = list(model.config.separator_token_ids)
+    with torch.no_grad():
+        model.lm_head.bias[separators] = 0.3 * HIDDEN_LOGIT + 0.7 * torch.tensor([-2.0, 1.0])
+        model.lm_head.bias[model.config.eos_token_id] = 0.25
+    assert reveal_separators(model)
+    assert model.lm_head.bias[separators].tolist() == [0.25, 0.25]
+    with torch.no_grad():
+        model.lm_head.bias[separators] = torch.tensor([-20.0, 1.0])
+    assert not reveal_separators(model)
 
 
 def test_another_network_is_refused(tmp_path: Path) -> None:
