@@ -27,6 +27,7 @@ COMMANDS: dict[str, Command | dict[str, Command]] = {
     "serve": Command("serve", "serve a model over HTTP, to clients of LibreTranslate and DeepL"),
     "train": Command("train", "train the model of a recipe, or continue its training"),
     "adapt": Command("adapt", "make an OPUS-MT, M2M100, NLLB or mBART-50 model a document-level one"),
+    "average": Command("average", "average the weights of models that were trained from the same one"),
     "evaluate": Command("evaluate", "translate a parallel corpus and score it: BLEU, chrF, TER, document BLEU"),
     "contrastive": Command("contrastive", "score a model on a contrastive set"),
     "compare": Command("compare", "test whether translations differ: paired bootstrap or randomisation"),

@@ -7,6 +7,7 @@ import gzip
 import io
 import os
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -88,6 +89,27 @@ def locked(path: str | Path) -> Iterator[None]:
         with suppress(PermissionError):
             place.unlink(missing_ok=True)
         lock.release()
+
+
+@contextmanager
+def new_folder(path: str | Path) -> Iterator[Path]:
+    """A folder to write files into, which appears under its own name when it is complete.
+
+    Raises:
+        ValueError: there is something of that name that is no empty folder.
+    """
+    path = Path(path)
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise ValueError(f"{path} is not empty; choose another folder")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}-") as folder:
+        yield Path(folder)
+        if path.exists():
+            path.rmdir()
+        os.chmod(folder, 0o755)
+        os.rename(folder, path)
+        # What the context manager removes at its end.
+        os.mkdir(folder)
 
 
 def write_text(path: str | Path, text: str) -> None:

@@ -2,9 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A sentence-level checkpoint made into a document-level one: weights, tokenizers, generation settings and a card."""
 
-import os
 import re
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +13,7 @@ from transformers import AutoConfig, PreTrainedTokenizerBase
 
 from ..configuration.configuration_hier_nmt import HierNMTConfig
 from ..data.sentence_model_tokenizers import AdaptedTokenizers, adapt_tokenizers
+from ..data.text_files import new_folder
 from ..data.tokenization import load_tokenizers, save_tokenizers
 from ..models.hier_nmt.modeling_hier_nmt import HierNMTForConditionalGeneration
 from ..models.hier_nmt.sentence_models import ADAPTATIONS, GATED_CONTEXT_NAME, check_adaptation
@@ -70,10 +69,19 @@ def adapt_model(
             holds something.
         OSError: there is no such model, or its weights are a pickle.
     """
-    output = Path(output)
-    if output.exists() and any(output.iterdir()):
-        raise ValueError(f"{output} is not empty; choose another folder")
-    load_options = load_options or {}
+    with new_folder(output) as folder:
+        return _write_adapted(path, folder, attention, source_language, target_language, load_options or {}, options)
+
+
+def _write_adapted(
+    path: str,
+    folder: Path,
+    attention: str,
+    source_language: str | None,
+    target_language: str | None,
+    load_options: dict[str, Any],
+    options: dict[str, Any],
+) -> Adaptation:
     config = AutoConfig.from_pretrained(path, **load_options)
     check_adaptation(config, attention)
     tokenizers = _tokenizers(path, config, load_options)
@@ -97,17 +105,9 @@ def adapt_model(
             num_new_parameters=num_new,
         )
     )
-    output.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=output.parent, prefix=f".{output.name}-") as folder:
-        model.save_pretrained(folder)
-        save_tokenizers(folder, tokenizers.source, tokenizers.target)
-        card.save(Path(folder) / CARD_FILE)
-        if output.exists():
-            output.rmdir()
-        os.chmod(folder, 0o755)
-        os.rename(folder, output)
-        # What the context manager removes at its end.
-        os.mkdir(folder)
+    model.save_pretrained(folder)
+    save_tokenizers(folder, tokenizers.source, tokenizers.target)
+    card.save(folder / CARD_FILE)
     return adaptation
 
 
