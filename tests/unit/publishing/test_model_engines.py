@@ -16,6 +16,7 @@ from hier_nmt.data.tokenization import load_tokenizers
 from hier_nmt.jobs.load_checkpoints import single_sentence_config
 from hier_nmt.jobs.saved_translations import ResumeError
 from hier_nmt.jobs.translate_corpus import translate_documents
+from hier_nmt.models.hier_nmt.sentence_models import HIDDEN_LOGIT
 from hier_nmt.publishing import model_engines
 from hier_nmt.publishing.ctranslate2_export import check_equal_scores
 from hier_nmt.publishing.model_engines import with_engine
@@ -127,9 +128,12 @@ def test_confidences_are_those_of_pytorch(model: Any, pytorch_model: Any) -> Non
 
 
 @pytest.mark.parametrize("num_beams", [1, 4])
-def test_pytorch_decodes_nothing_that_the_engine_can(
-    model: Any, pytorch_model: Any, num_beams: int, monkeypatch: Any
-) -> None:
+def test_pytorch_decodes_nothing_that_the_engine_can(engine: str, num_beams: int, monkeypatch: Any) -> None:
+    pytorch_model = shipped_model()
+    # In windows this model, which reads sentences one by one here, repeats separators, and loops are left to PyTorch.
+    torch.nn.init.constant_(pytorch_model.lm_head.bias[4:6], HIDDEN_LOGIT)
+    model = with_engine(pytorch_model, engine)
+
     def fail(*args: Any, **kwargs: Any) -> None:
         raise AssertionError("decoded by PyTorch")
 
