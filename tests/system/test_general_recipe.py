@@ -96,6 +96,30 @@ def test_the_first_steps_of_the_gated_recipe_open_the_gates_and_lower_the_loss(s
     assert all(gate.abs().max() > 0 for gate in gates)
 
 
+def context_overrides(folder: Path) -> list[str]:
+    """A start for attention to other sentences, and sentences that need them."""
+    start, focus = folder / "start-sentence", folder / "focus.tsv"
+    if not start.exists():
+        assert main(["adapt", str(folder / "run"), str(start), "--attention", "sentence"]) == 0
+    pairs = zip(*first_paragraph(folder).values(), strict=True)
+    focus.write_text("".join(f"{english}\t{french}\n" for english, french in pairs))
+    return [
+        f"--training.init_from={start}",
+        f"--data.focus={{path: {focus}, weight: 3}}",
+        # Its tokenizer knows no French.
+        "--training.contrast_words=null",
+        "--training.contrast_weight=1",
+        "--training.contrast_margin=0",
+    ]
+
+
+def first_paragraph(folder: Path) -> dict[str, list[str]]:
+    """The sentences of both languages."""
+    with gzip.open(folder / "corpora" / "europarl-en-fr" / "train_2008_2010.jsonl.gz", "rt") as file:
+        paragraph: dict[str, list[str]] = json.loads(next(file))["paragraphs"][0]
+    return paragraph
+
+
 @pytest.mark.parametrize(
     ("encoder", "decoder", "cross"),
     [
@@ -109,26 +133,28 @@ def test_the_first_steps_of_the_context_recipe_lower_the_loss(
     sentence_run, encoder: str, decoder: str, cross: str
 ) -> None:
     folder, before = sentence_run
-    start, output, focus = folder / "start-sentence", folder / f"run-slots-{encoder}-{decoder}", folder / "focus.tsv"
-    if not start.exists():
-        assert main(["adapt", str(folder / "run"), str(start), "--attention", "sentence"]) == 0
-    with gzip.open(folder / "corpora" / "europarl-en-fr" / "train_2008_2010.jsonl.gz", "rt") as file:
-        paragraph = json.loads(next(file))["paragraphs"][0]
-    focus.write_text("".join(f"{en}\t{fr}\n" for en, fr in zip(paragraph["en"], paragraph["fr"], strict=True)))
+    output = folder / f"run-slots-{encoder}-{decoder}"
     evaluations = train(
         RECIPES / "general-context.yaml",
         folder,
         output,
-        f"--training.init_from={start}",
-        f"--data.focus={{path: {focus}, weight: 3}}",
-        # Its tokenizer knows no French.
-        "--training.contrast_words=null",
-        "--training.contrast_weight=1",
-        "--training.contrast_margin=0",
+        *context_overrides(folder),
         f"--model.encoder_self_attention={encoder}",
         f"--model.decoder_self_attention={decoder}",
         f"--model.cross_attention={cross}",
         # Dense attention has nothing else to tell sentences apart.
         f"--model.segment_embedding={'sinusoidal' if encoder == 'document' else 'none'}",
     )
+    assert evaluations[-1]["eval_loss"] < before[-1]["eval_loss"]
+
+
+@pytest.mark.parametrize("name", ["general-terms", "general-documents"])
+def test_the_first_steps_of_the_recipes_with_terms_lower_the_loss(sentence_run, name: str) -> None:
+    folder, before = sentence_run
+    terms = folder / "terms.tsv"
+    words = (sentence.split()[0] for sentence in first_paragraph(folder)["en"])
+    terms.write_text("".join(f"{word}\t{word}e\n" for word in words))
+    augmentation = f"--data.augmentation={{uppercase_share: 0.02, glossary: {terms}, glossary_share: 0.15}}"
+    start = [f"--training.init_from={folder / 'run'}"] if name == "general-terms" else context_overrides(folder)
+    evaluations = train(RECIPES / f"{name}.yaml", folder, folder / f"run-{name}", augmentation, *start)
     assert evaluations[-1]["eval_loss"] < before[-1]["eval_loss"]
