@@ -79,7 +79,7 @@ def test_evaluate_prints_scores_with_signatures_and_writes_them(
     assert "| sentence |" in table
     assert "| 4 | 2 |" in table
     assert "chrF: nrefs:1" in table
-    assert table.count("|beams:1|length_penalty:1\n") == 4  # BLEU, chrF, TER and docBLEU
+    assert table.count("|beams:1|length_penalty:1|numbers:kept\n") == 4  # BLEU, chrF, TER and docBLEU
     scores = json.loads((tmp_path / "scores" / "scores.json").read_text())
     assert [report["label"] for report in scores["reports"]] == ["sentence", "prefix"]
     assert scores["decoding"]["prefix"]["counts"]["num_sentences"] == 4
@@ -106,7 +106,7 @@ def test_evaluate_takes_another_engine_and_the_signature_names_it(
     assert run_command("evaluate", checkpoint, corpus, *options) == 0
     table = capsys.readouterr().out
     assert run_command("evaluate", checkpoint, corpus, *options, "--engine", "ctranslate2") == 0
-    assert capsys.readouterr().out == table.replace("|length_penalty:1", "|length_penalty:1|engine:ctranslate2")
+    assert capsys.readouterr().out == table.replace("|numbers:kept", "|numbers:kept|engine:ctranslate2")
     assert run_command("evaluate", checkpoint, corpus, "--bf16", "--engine", "ctranslate2") == 1
     assert "--bf16 with --engine ctranslate2" in capsys.readouterr().err
 

@@ -66,6 +66,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="score with straight quotation marks and apostrophes on both sides",
     )
     parser.add_argument(
+        "--keep-numbers",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="decode sentences again whose translation lacks a number of theirs (default); signatures say numbers:kept",
+    )
+    parser.add_argument(
         "--calibrate-confidence",
         nargs="?",
         type=float,
@@ -112,6 +118,7 @@ def evaluate(
         max_batch_tokens=options.max_batch_tokens,
         output_file=options.output_dir and Path(options.output_dir) / f"translations.{strategy or 'default'}.jsonl",
         statistics=statistics,
+        keep_numbers=options.keep_numbers,
         confidence=options.calibrate_confidence is not None,
         results=results,
         num_beams=options.beams,
@@ -122,6 +129,8 @@ def evaluate(
         store_calibration(options, documents, results, strategy)
     scoring = scoring_options(options, model.config)
     scoring["decoding"] = [f"beams:{options.beams}", f"length_penalty:{options.length_penalty:g}"]
+    if options.keep_numbers:
+        scoring["decoding"].append("numbers:kept")
     if options.engine != "torch":
         scoring["decoding"].append(f"engine:{options.engine}")
     return score_documents(translations, references_of(documents), label=strategy or "default", **scoring), facts

@@ -89,6 +89,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a term that stays as it is, or a file of them, one in a line; may be given several times",
     )
     parser.add_argument(
+        "--keep-numbers",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="decode sentences again whose translation lacks a number of theirs (default)",
+    )
+    parser.add_argument(
         "--memory",
         type=Path,
         metavar="FILE",

@@ -164,6 +164,7 @@ def _translated(
         "context": task.context,
         "glossary": task.glossary,
         "glossary_method": options.glossary_method,
+        "keep_numbers": options.keep_numbers,
         "do_not_translate": task.do_not_translate,
         "memory": task.memory,
         "confidence": options.confidence or options.report,

@@ -43,6 +43,7 @@ def average_models(models: Sequence[WeightedModel], output: str | Path) -> list[
         The names of tensors that not all models have.
 
     Raises:
+        FileNotFoundError: a folder does not exist.
         ValueError: fewer than two models, a weight that is not above 0, other vocabularies, or an `output` that holds
             something.
         CheckpointError: a folder without weights, a tensor of another shape, or one that the first model lacks.
@@ -50,6 +51,8 @@ def average_models(models: Sequence[WeightedModel], output: str | Path) -> list[
     if len(models) < 2:
         raise ValueError(f"an average needs two models, got {len(models)}")
     for folder, weight in models:
+        if not folder.is_dir():
+            raise FileNotFoundError(f"no such model folder: {folder}")
         if not 0 < weight < float("inf"):
             raise ValueError(f"the weight of {folder} must be above 0, got {weight:g}")
     with new_folder(output) as written:

@@ -20,6 +20,7 @@ def found(text: str, *options: object) -> list[str]:
         ("RFC 2822, version 3.11.2, subsection 159(2)", ["2822", "3.11.2", "159"]),
         ("42 of 100 people, 1,000 times", []),
         ("the 1980s, MP3000, v2.7b", []),
+        ("1" * 31 + " and " + "1" * 30, ["1" * 30]),
         ("", []),
     ],
 )

@@ -70,7 +70,7 @@ def test_the_command_tells_the_shares(tmp_path: Path, capsys: pytest.CaptureFixt
         ([("a", 1.0), ("wide", 1.0)], r"is \[.*\] in .*wide and \[.*\] in .*a$"),
         ([("a", 1.0), ("reading", 1.0)], "a has no .*, which .*reading has: name the latter first"),
         ([("a", 1.0), ("other", 1.0)], "other has another vocabulary than .*a"),
-        ([("a", 1.0), ("none", 1.0)], "none"),
+        ([("a", 1.0), ("none", 1.0)], "no such model folder: .*none$"),
     ],
 )
 def test_models_that_do_not_fit_are_refused(tmp_path: Path, models: list[tuple[str, float]], message: str) -> None:

@@ -7,8 +7,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..corpus_files import CorpusError, read_bytes
-from ..text_files import decode_text
+from ..corpus_files import CorpusError
 from .subtitles import SrtFile, Subtitle, check_tags
 
 _TIME = re.compile(r"\s*(\d{1,6}):([0-5]?\d):([0-5]?\d)(?:[.:](\d{1,3}))?\s*")
@@ -20,14 +19,9 @@ _FIELDS = ("start", "end", "text")
 class SubStationFile(SrtFile):
     """A file of subtitles with styles: one document with one paragraph, whose units are sentences."""
 
-    @classmethod
-    def read(cls, path: str | Path, source_language: str, target_language: str) -> "SubStationFile":
-        content = read_bytes(path)
-        text = decode_text(content, path)
-        subtitles = _parse(Path(path), [line.removesuffix("\r") for line in text.split("\n")])
-        file = cls(Path(path), subtitles, "\r\n" if "\r\n" in text else "\n", source_language)
-        file.original = content
-        return file
+    @staticmethod
+    def _parse(path: Path, lines: list[str]) -> list[Subtitle]:
+        return _parse(path, lines)
 
     def _lines(self, subtitle: Subtitle, text: str) -> list[str]:
         # All of a subtitle is in one line, behind its fields.

@@ -84,10 +84,15 @@ class SrtFile(CorpusFile):
     def read(cls, path: str | Path, source_language: str, target_language: str) -> "SrtFile":
         content = read_bytes(path)
         text = decode_text(content, path)
-        subtitles = _parse(Path(path), [line.removesuffix("\r") for line in text.split("\n")])
+        subtitles = cls._parse(Path(path), [line.removesuffix("\r") for line in text.split("\n")])
         file = cls(Path(path), subtitles, "\r\n" if "\r\n" in text else "\n", source_language)
         file.original = content
         return file
+
+    @staticmethod
+    def _parse(path: Path, lines: list[str]) -> list[Subtitle]:
+        """The subtitles of the lines of a file."""
+        return _parse(path, lines)
 
     @classmethod
     def new(cls, documents: Sequence[ParallelDocument], source_language: str, target_language: str) -> "SrtFile":

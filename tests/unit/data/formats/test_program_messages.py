@@ -4,27 +4,13 @@
 
 import pytest
 from lxml import etree
+from message_files import read, sources, translated
 
 from hier_nmt.data.corpus_files import CorpusError
 from hier_nmt.data.formats.java_properties import read_value, written_value
-from hier_nmt.data.formats.registry import format_of, read_document_file
+from hier_nmt.data.formats.registry import read_document_file
 
 pytest.importorskip("sentencex")
-
-
-def read(folder, content: str, name: str):
-    (folder / name).write_bytes(content.encode())
-    return read_document_file(folder / name, "en", "fr", format_of(folder / name))
-
-
-def sources(folder, content: str, name: str) -> list[str]:
-    return [unit.source for item in read(folder, content, name).documents for unit in item.units]
-
-
-def translated(folder, content: str, name: str, texts: dict[str, str]) -> str:
-    file = read(folder, content, name)
-    rows = [[texts.get(unit.source, unit.source) for unit in item.units] for item in file.documents]
-    return file.translated(rows).decode()
 
 
 PROPERTIES = "# One\n a.b = One \\\n    two\n\nc:It's 'here'\nd\\ e\tTab\\tand \\u00e9\nnone=\nalone\n"

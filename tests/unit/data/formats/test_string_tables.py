@@ -6,9 +6,10 @@ import json
 
 import pytest
 import yaml
+from message_files import read, sources, translated
 
 from hier_nmt.data.corpus_files import CorpusError
-from hier_nmt.data.formats.registry import format_of, read_document_file
+from hier_nmt.data.formats.registry import format_of
 
 JSON = r"""{
   "app" : {"title":"Hello \"you\"", "items": ["One.", 2, "Two.\nThree."]},
@@ -35,21 +36,6 @@ en:
   alias: *a
   list: [First, "second"]
 """
-
-
-def read(folder, content: str | bytes, name: str):
-    (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
-    return read_document_file(folder / name, "en", "fr", format_of(folder / name))
-
-
-def sources(folder, content: str, name: str) -> list[str]:
-    return [unit.source for item in read(folder, content, name).documents for unit in item.units]
-
-
-def translated(folder, content: str, name: str, texts: dict[str, str]) -> str:
-    file = read(folder, content, name)
-    rows = [[texts.get(unit.source, unit.source) for unit in item.units] for item in file.documents]
-    return file.translated(rows).decode()
 
 
 def test_strings_of_json_are_replaced_where_they_are(tmp_path) -> None:
