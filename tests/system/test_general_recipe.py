@@ -148,13 +148,18 @@ def test_the_first_steps_of_the_context_recipe_lower_the_loss(
     assert evaluations[-1]["eval_loss"] < before[-1]["eval_loss"]
 
 
-@pytest.mark.parametrize("name", ["general-terms", "general-documents"])
+@pytest.mark.parametrize("name", ["general-terms", "general-large", "general-documents"])
 def test_the_first_steps_of_the_recipes_with_terms_lower_the_loss(sentence_run, name: str) -> None:
     folder, before = sentence_run
     terms = folder / "terms.tsv"
     words = (sentence.split()[0] for sentence in first_paragraph(folder)["en"])
     terms.write_text("".join(f"{word}\t{word}e\n" for word in words))
     augmentation = f"--data.augmentation={{uppercase_share: 0.02, glossary: {terms}, glossary_share: 0.15}}"
-    start = [f"--training.init_from={folder / 'run'}"] if name == "general-terms" else context_overrides(folder)
+    if name == "general-documents":
+        start = context_overrides(folder)
+    else:
+        start = [f"--training.init_from={folder / 'run'}"]
+    if name == "general-large":
+        start.append(f"--tokenizer.path={folder / 'run'}")
     evaluations = train(RECIPES / f"{name}.yaml", folder, folder / f"run-{name}", augmentation, *start)
     assert evaluations[-1]["eval_loss"] < before[-1]["eval_loss"]

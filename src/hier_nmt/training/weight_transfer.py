@@ -1,8 +1,8 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Weights of a checkpoint for a model with another vocabulary or more layers.
+"""Weights of a checkpoint for a model with another vocabulary, more layers or wider feed-forward layers.
 
-Dimensions: V vocabulary, D model width.
+Dimensions: V vocabulary, D model width, F hidden units of a feed-forward layer.
 """
 
 import re
@@ -18,6 +18,7 @@ from .checkpoints import CheckpointError, read_weights
 _LAYER = re.compile(r"\.(encoder|decoder)\.layers\.(\d+)\.")
 # What a block adds to the states comes out of these; zero, it adds nothing.
 _OUTPUTS = re.compile(r"\.(out_proj|fc2)\.(weight|bias)$")
+_HIDDEN_UNITS = re.compile(r"\.(fc1\.(weight|bias)|fc2\.weight)$")
 _SOURCE_TABLE = "encoder.embed_tokens.weight"
 _TABLES = ("embed_tokens.weight", "shared.weight", "lm_head.weight")
 
@@ -28,10 +29,10 @@ def transfer_weights(
     tokenizers: Sequence[PreTrainedTokenizerBase],
     directory: str | Path,
 ) -> None:
-    """Initialises a model with the weights of a checkpoint whose vocabulary is another one, or which has fewer layers.
+    """Initialises a model with the weights of a checkpoint of another vocabulary, or with fewer layers or hidden units.
 
     A token of both vocabularies keeps its vector; another one gets the mean of the vectors of the old tokens that spell
-    it. Layers that the checkpoint does not have begin by changing nothing.
+    it. Layers, and hidden units of feed-forward layers, that the checkpoint does not have begin by changing nothing.
 
     Args:
         model: with layer norm in front of its blocks (`normalize_before`).
@@ -53,6 +54,8 @@ def transfer_weights(
                 weights[name] = torch.stack([weights[name][ids].mean(0) for ids in rows])
         if tokenizers[0] is tokenizers[1]:
             break
+    for name in [name for name in weights if _HIDDEN_UNITS.search(name) and name in own]:
+        weights[name] = _widened(weights[name], own[name], is_output=name.endswith("fc2.weight"))
     differing = [name for name, weight in weights.items() if name not in own or own[name].shape != weight.shape]
     if differing:
         raise CheckpointError(f"the weights of {directory} do not fit: {', '.join(differing[:5])}")
@@ -66,6 +69,16 @@ def transfer_weights(
     for name, parameter in model.named_parameters():
         if name in new_layers and _OUTPUTS.search(name):
             parameter.zero_()
+
+
+def _widened(weight: torch.Tensor, own: torch.Tensor, is_output: bool) -> torch.Tensor:
+    """A weight [F, D], [F] or, of the outputs, [D, F] with the model's own new hidden units, whose outputs are zero."""
+    dimension = weight.dim() - 1 if is_output else 0
+    num_old, num_new = weight.shape[dimension], own.shape[dimension]
+    if num_new <= num_old:
+        return weight
+    added = own.narrow(dimension, num_old, num_new - num_old)
+    return torch.cat([weight, torch.zeros_like(added) if is_output else added], dim=dimension)
 
 
 def _rows_of_tokens(old: PreTrainedTokenizerBase, new: PreTrainedTokenizerBase) -> list[list[int]]:

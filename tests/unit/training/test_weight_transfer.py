@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Weights of a checkpoint for a model with another vocabulary or more layers."""
+"""Weights of a checkpoint for a model with another vocabulary, more layers or wider feed-forward layers."""
 
 from pathlib import Path
 from typing import Any
@@ -42,9 +42,10 @@ def checkpoint(tmp_path: Path) -> tuple[Path, Any, HierNMTForConditionalGenerati
     return tmp_path, tokenizer, model
 
 
-def test_more_layers_change_nothing_at_first(checkpoint: Any) -> None:
+@pytest.mark.parametrize("changes", [{}, {"encoder_ffn_dim": 40, "decoder_ffn_dim": 32}])
+def test_more_layers_and_hidden_units_change_nothing_at_first(checkpoint: Any, changes: dict[str, int]) -> None:
     folder, tokenizer, model = checkpoint
-    larger = model_for(tokenizer, layers=5)
+    larger = model_for(tokenizer, layers=5, **changes)
     transfer_weights(larger, (tokenizer, tokenizer), folder)
     inputs = {"input_ids": torch.tensor([[270, 271, 2]]), "decoder_input_ids": torch.tensor([[1, 272]])}
     with torch.inference_mode():
@@ -52,6 +53,8 @@ def test_more_layers_change_nothing_at_first(checkpoint: Any) -> None:
     loss = larger(input_ids=inputs["input_ids"], labels=torch.tensor([[272, 2]])).loss
     loss.backward()
     assert larger.model.encoder.layers[4].feed_forward.fc2.weight.grad.abs().max() > 0
+    if changes:
+        assert larger.model.encoder.layers[0].feed_forward.fc2.weight.grad[:, 24:].abs().max() > 0
 
 
 def test_tokens_of_both_vocabularies_keep_their_vectors_and_others_get_means(checkpoint: Any) -> None:
@@ -80,7 +83,8 @@ def test_layers_with_norms_behind_cannot_be_added(tmp_path: Path) -> None:
         transfer_weights(model_for(tokenizer, layers=3, normalize_before=False), (tokenizer, tokenizer), tmp_path)
 
 
-def test_another_width_is_refused(checkpoint: Any) -> None:
+@pytest.mark.parametrize("changes", [{"d_model": 32}, {"encoder_ffn_dim": 16}])
+def test_another_width_and_fewer_hidden_units_are_refused(checkpoint: Any, changes: dict[str, int]) -> None:
     folder, tokenizer, _ = checkpoint
     with pytest.raises(CheckpointError, match="do not fit: model"):
-        transfer_weights(model_for(tokenizer, d_model=32), (tokenizer, tokenizer), folder)
+        transfer_weights(model_for(tokenizer, **changes), (tokenizer, tokenizer), folder)
