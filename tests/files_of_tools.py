@@ -237,6 +237,28 @@ STRINGS = {
     "swiftgen.strings": '// One\n"a.b" = "One\\nTwo"; // two\n"c" = "%1$@ of %2$d";\n',
     "windows.strings": '\ufeff"a"="Caf\\U00e9";\r\n"b"="Two";\r\n',
 }
+_CATALOGUE = '{{\n  "sourceLanguage" : "en",\n  "strings" : {{\n{0}\n  }},\n  "version" : "1.0"\n}}'
+_UNIT = '"stringUnit" : {{\n{0}  "state" : "{1}",\n{0}  "value" : "{2}"\n{0}}}'
+CATALOGUES = {
+    # Keys are the texts, and a key of its own.
+    "xcode.xcstrings": _CATALOGUE.format('    "" : {\n\n    },\n    "Hello, %@!" : {\n\n    },\n    "title" : {\n'
+        '      "comment" : "The title",\n      "extractionState" : "manual",\n      "localizations" : {\n'
+        '        "en" : {\n          ' + _UNIT.format(" " * 10, "translated", "All files")
+        + '\n        }\n      }\n    }'),
+    "plurals.xcstrings": _CATALOGUE.format('    "%lld files" : {\n      "localizations" : {\n        "en" : {\n'
+        '          "variations" : {\n            "plural" : {\n              "one" : {\n                '
+        + _UNIT.format(" " * 16, "translated", "%lld file")
+        + '\n              },\n              "other" : {\n                '
+        + _UNIT.format(" " * 16, "translated", "%lld files")
+        + '\n              }\n            }\n          }\n        }\n      }\n    }'),
+    "brand.xcstrings": _CATALOGUE.format(
+        '    "Acme" : {\n      "shouldTranslate" : false\n    },\n    "Welcome" : {\n\n    }'
+    ),
+    # Written by a script.
+    "script.xcstrings": '{\n    "sourceLanguage": "en",\n    "strings": {\n        "Yes": {},\n'
+        '        "No \\"way\\"": {}\n    },\n    "version": "1.0"\n}\n',
+    "windows.xcstrings": _CATALOGUE.format('    "Two\\nlines" : {\n\n    }').replace("\n", "\r\n"),
+}  # fmt: skip
 _RESOURCES = '<?xml version="1.0" encoding="utf-8"?>\n<resources{0}>\n{1}</resources>\n'
 ANDROID = {
     "studio.xml": _RESOURCES.format("", '    <string name="app_name" translatable="false">App</string>\n'
@@ -276,6 +298,7 @@ FILES_OF_TOOLS: dict[str, dict[str, str | dict[str, str] | dict[str, bytes]]] = 
     "yaml": {**YAML},
     "properties": {**PROPERTIES},
     "strings": {**STRINGS},
+    "xcstrings": {**CATALOGUES},
     "android": {**ANDROID},
     "notebook": {**NOTEBOOKS},
     "iwslt": {**IWSLT},

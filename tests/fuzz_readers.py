@@ -145,6 +145,9 @@ TAGGED = {
     '{"cell_type": "code", "source": "x"}, {"cell_type": "markdown", "source": "E."}], "nbformat": 4}\n',
     "properties": "# c\n! d\na.b = One \\\n   two \\u00e9\nc\\ d: It''s {0} \\\\ \\t.\r\n\ne\nf=\n",
     "strings": '/* c */\n"a" = "One \\"two\\"\\n%@";\nb = c; // d\n"e";\n"f"="\\U00e9\\101";\n',
+    "xcstrings": '{"sourceLanguage": "en", "strings": {"One %@": {}, "b": {"localizations": {"en": {"variations": '
+    '{"plural": {"one": {"stringUnit": {"state": "new", "value": "Two"}}, "other": {"stringUnit": {"value": '
+    '"Three"}}}}}, "fr": {"stringUnit": {"state": "translated", "value": "Deux"}}}}, "c": {"shouldTranslate": false}}}',
     "android": """<?xml version="1.0"?>
 <resources xmlns:x="urn:oasis:names:tc:xliff:document:1.2"><!-- c -->
 <string name="a">It\\'s <b>red</b>: %1$s\\n</string>

@@ -112,7 +112,7 @@ def test_invalid_numbers_are_refused(tmp_path, repository, monkeypatch, capsys, 
     assert f"argument {option}: '{value}' is not a whole number above 0" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("name", ["news.sgm", "a.tex", "a.xcstrings", "a.pdf", "a.odg"])
+@pytest.mark.parametrize("name", ["news.sgm", "a.tex", "a.stringsdict", "a.pdf", "a.odg"])
 def test_unknown_files_are_refused_before_the_model_is_loaded(tmp_path, translate, never_loads, capsys, name) -> None:
     (tmp_path / name).write_text("A b!\n")
     assert translate(tmp_path / name) == 1

@@ -1,12 +1,17 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Messages of programs for macOS and iOS (.strings): "key" = "value"; keys, order and comments stay."""
+"""Messages of programs for macOS and iOS (.strings): "key" = "value"; keys, order and comments stay.
 
+Files are in UTF-8, or in UTF-16 with a byte order mark, as older tools write them; a translation is in the same.
+"""
+
+import codecs
 import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..corpus_files import CorpusError
+from ..corpus_files import CorpusError, read_bytes
+from ..text_files import decode_text
 from .string_table import Change, StringSlot, StringTableFile
 
 _GAP = r"(?:\s|/\*(?:(?!\*/)[\s\S])*\*/|//[^\r\n]*)*"
@@ -15,11 +20,24 @@ _ENTRY = re.compile(rf"{_GAP}(?:{_STRING}){_GAP}(?:={_GAP}(?P<value>{_STRING}){_
 _REST = re.compile(rf"{_GAP}\Z")
 _ESCAPE = re.compile(r"\\(?:[Uu]([0-9A-Fa-f]{4})|([0-7]{1,3})|([\s\S]))")
 _SIGNS = {"n": "\n", "r": "\r", "t": "\t", "f": "\f", "a": "\a", "b": "\b", "v": "\v"}
+_UTF_16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 _WRITTEN = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
 class AppleStringsFile(StringTableFile):
     """A table of messages in a strings file."""
+
+    @classmethod
+    def read(cls, path: str | Path, source_language: str, target_language: str) -> "AppleStringsFile":
+        content = read_bytes(path)
+        encoding = _UTF_16.get(content[:2])
+        try:
+            text = decode_text(content, path) if encoding is None else content[2:].decode(encoding)
+        except UnicodeDecodeError as error:
+            raise CorpusError(path, None, "not UTF-16 as its first bytes say", f"{error}") from error
+        file = cls(Path(path), text, source_language, target_language)
+        file.original = content
+        return file
 
     def _find(
         self, path: Path, text: str, source_language: str, target_language: str
@@ -34,6 +52,10 @@ class AppleStringsFile(StringTableFile):
             detail = f'{text[start : start + 60]!r} is not an entry "key" = "value";'
             raise CorpusError(path, 1 + text.count("\n", 0, start), "not a strings file", detail)
         return slots, []
+
+    def _encoded(self, text: str) -> bytes:
+        mark = self.original[:2]
+        return mark + text.encode(_UTF_16[mark], "replace") if mark in _UTF_16 else super()._encoded(text)
 
 
 def _read(written: str) -> str:

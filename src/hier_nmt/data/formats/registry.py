@@ -26,6 +26,7 @@ from .open_document import OpenDocumentFile
 from .open_spreadsheet import OpenSpreadsheetFile
 from .opus_xml import OpusXmlFile, alignment_bytes
 from .pptx import PptxFile
+from .string_catalogue import StringCatalogueFile
 from .substation import SubStationFile
 from .subtitles import SrtFile
 from .tmx import TmxFile
@@ -65,6 +66,7 @@ FILE_CLASSES: dict[str, type[DocumentFile]] = {
     "yaml": YamlTableFile,
     "properties": PropertiesFile,
     "strings": AppleStringsFile,
+    "xcstrings": StringCatalogueFile,
     "android": AndroidStringsFile,
     "notebook": NotebookFile,
 }
@@ -81,6 +83,7 @@ _BY_ENDING = {
     ".vtt": "vtt",
     ".properties": "properties",
     ".strings": "strings",
+    ".xcstrings": "xcstrings",
     ".tmx": "tmx",
     ".xlf": "xliff",
     ".xliff": "xliff",

@@ -10,7 +10,7 @@ from ..corpus_files import CorpusError
 _NAMES = {
     "other subtitles": "sub sbv smi ttml dfxp lrc",
     "a compiled gettext catalogue": "mo gmo",
-    "a message file of a program": "stringsdict xcstrings resx rc ftl ini toml ts",
+    "a message file of a program": "stringsdict resx rc ftl ini toml ts",
     "SGML": "sgm sgml",
     "TeX": "tex ltx bib sty cls",
     "a word processor's document": "doc rtf pages wps fodt",

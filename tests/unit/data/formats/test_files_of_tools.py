@@ -3,6 +3,7 @@
 """Small files as other tools write them: a file that is not translated comes back, and a translated one is the same
 file with other words."""
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -38,8 +39,8 @@ def written(folder: Path, kind: str, name: str) -> Path:
 
 
 def read(path: Path, kind: str) -> DocumentFile:
-    # A language that none of them names, so that no name of a language changes; WMT's have to name it.
-    return read_document_file(path, "en" if kind == "wmt-xml" else "de", "fr", kind)
+    # A language that none of them names, so that no name of a language changes; where they have to name it, that one.
+    return read_document_file(path, "en" if kind in ("wmt-xml", "xcstrings") else "de", "fr", kind)
 
 
 def parts_of(kind: str, content: bytes) -> Any:
@@ -49,6 +50,16 @@ def parts_of(kind: str, content: bytes) -> Any:
     if kind == "wmt-xml":
         content = re.sub(rb'<hyp [^<>]*system="hier_nmt".*?</hyp>\s*', b"", content, flags=re.DOTALL)
     return canonical(content) if kind.endswith("xml") or kind == "android" else content
+
+
+def without_french(content: bytes) -> Any:
+    """A string catalogue without the localizations into French, and without empty lists of them."""
+    catalogue = json.loads(content)
+    for entry in catalogue["strings"].values():
+        entry.get("localizations", {}).pop("fr", None)
+        if not entry.get("localizations", True):
+            del entry["localizations"]
+    return catalogue
 
 
 def _is_xml(name: str) -> bool:
@@ -70,6 +81,9 @@ def test_a_file_that_is_not_translated_comes_back(tmp_path, kind, name) -> None:
     if kind == "po" and not all(unit.is_translated for one in file.documents for unit in one.units):
         # A translation that is new must be checked.
         assert b"fuzzy" in content
+    elif kind == "xcstrings":
+        assert without_french(content) == without_french(path.read_bytes())
+        assert content.count(b"needs_review") == len(texts[0])
     else:
         assert parts_of(kind, content) == parts_of(kind, path.read_bytes())
 
@@ -81,7 +95,7 @@ def test_a_translated_file_has_the_same_texts_translated(tmp_path, kind, name) -
     (tmp_path / "again").mkdir()
     again = written(tmp_path / "again", kind, name)
     again.write_bytes(file.translated(texts))
-    is_beside = kind in ("po", "wmt-xml")
+    is_beside = kind in ("po", "wmt-xml", "xcstrings")
     if kind == "wmt-xml":
         again.write_bytes(
             re.sub(rb"<ref .*?</ref>|<hyp [^<>]*Online.*?</hyp>", b"", again.read_bytes(), flags=re.DOTALL)

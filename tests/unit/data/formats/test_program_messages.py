@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Messages of programs for Java, macOS and Android: the messages change, and nothing around them."""
 
+import json
+from typing import Any
+
 import pytest
 from lxml import etree
 from message_files import read, sources, translated
@@ -71,6 +74,97 @@ def test_values_of_apple_strings_are_replaced_where_they_are(tmp_path) -> None:
 def test_what_is_no_strings_file_is_an_error_with_its_line(tmp_path, content: str) -> None:
     with pytest.raises(CorpusError, match=r"a\.strings:2: not a strings file"):
         read(tmp_path, f'"z" = "z";\n{content}\n', "a.strings")
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_apple_strings_in_utf_16_stay_in_it(tmp_path, encoding: str) -> None:
+    content = f"\ufeff{STRINGS}".encode(encoding)
+    file = read(tmp_path, content, "a.strings")
+    assert file.translated([[unit.source for unit in file.documents[0].units]]) == content
+    found = file.translated([["Étage", "Deux", "f", "Un"]]).decode("utf-16")
+    assert '"a" = "Étage";\nb.c = "Deux";' in found
+    with pytest.raises(CorpusError, match="not UTF-16 as its first bytes say"):
+        read(tmp_path, content[:-1], "a.strings")
+
+
+def catalogue(**strings: Any) -> str:
+    root = {"sourceLanguage": "en", "strings": strings, "version": "1.0"}
+    return json.dumps(root, ensure_ascii=False, indent=2, separators=(",", " : "))
+
+
+def string_unit(value: str, state: str = "translated") -> dict[str, Any]:
+    return {"stringUnit": {"state": state, "value": value}}
+
+
+FILES = {
+    "substitutions": {
+        "files": {
+            "argNum": 1,
+            "formatSpecifier": "lld",
+            "variations": {"plural": {"one": string_unit("%arg file"), "other": string_unit("%arg files")}},
+        }
+    },
+    **string_unit("%#@files@ in %@"),
+}
+
+
+def test_translations_stand_beside_the_sources_of_a_string_catalogue(tmp_path) -> None:
+    content = catalogue(
+        Hello={},
+        title={"comment": "A title", "localizations": {"de": string_unit("Alles"), "en": string_unit("Everything")}},
+        files={"localizations": {"en": FILES}},
+        Acme={"shouldTranslate": False},
+    )
+    assert sources(tmp_path, content, "a.xcstrings") == [
+        "Hello",
+        "Everything",
+        "%arg file",
+        "%arg files",
+        "%#@files@ in %@",
+    ]
+    texts = {"Hello": "Bonjour", "Everything": "Tout", "%arg file": "%arg fichier", "%arg files": "%arg fichiers"}
+    found = json.loads(translated(tmp_path, content, "a.xcstrings", {**texts, "%#@files@ in %@": "%#@files@ dans %@"}))
+    strings = found["strings"]
+    assert strings["Hello"] == {"localizations": {"fr": string_unit("Bonjour", "needs_review")}}
+    assert list(strings["title"]["localizations"]) == ["de", "en", "fr"]
+    french = strings["files"]["localizations"]["fr"]
+    plurals = french["substitutions"]["files"]["variations"]["plural"]
+    assert plurals == {form: string_unit(texts[f"%arg {name}"], "needs_review") for form, name in
+                       (("one", "file"), ("other", "files"))}  # fmt: skip
+    assert french["substitutions"]["files"]["argNum"] == 1
+    assert french["stringUnit"]["value"] == "%#@files@ dans %@"
+    assert strings["Acme"] == {"shouldTranslate": False}
+
+
+def test_a_finished_translation_of_a_string_catalogue_is_kept(tmp_path) -> None:
+    done, open_one = string_unit("Salut"), string_unit("Au revoir", "needs_review")
+    content = catalogue(Hello={"localizations": {"fr": done}}, Bye={"localizations": {"fr": open_one}})
+    file = read(tmp_path, content, "a.xcstrings")
+    assert [(unit.target, unit.is_translated) for unit in file.documents[0].units] == [
+        ("Salut", True),
+        ("Au revoir", False),
+    ]
+    strings = json.loads(file.translated([["Salut", "Adieu"]]))["strings"]
+    assert strings["Hello"]["localizations"]["fr"] == done
+    assert strings["Bye"]["localizations"]["fr"] == string_unit("Adieu", "needs_review")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("[]", 'not a string catalogue: it has no object "strings"'),
+        ('{"sourceLanguage": "de", "strings": {}}', "its source language is de, not en"),
+        (catalogue(a=[]), "not a message: 'a'"),
+        (
+            catalogue(a={"localizations": {"fr": {"stringUnit": {"state": "new"}}}}),
+            "'a' in fr, stringUnit has no value",
+        ),
+        (catalogue(a={"localizations": {"fr": {"stringUnit": "b"}}}), "'a' in fr, stringUnit has no value"),
+    ],
+)
+def test_what_is_no_string_catalogue_is_an_error(tmp_path, content: str, message: str) -> None:
+    with pytest.raises(CorpusError, match=message):
+        read(tmp_path, content, "a.xcstrings")
 
 
 def android(*rows: str) -> str:
