@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from safetensors.torch import load_file, save_file
 from torch.nn import functional as F
 
 from hier_nmt.attention.positions import sinusoidal_encoding
@@ -35,7 +36,7 @@ from hier_nmt.training.runs import build_model, claim_output_dir
 
 # A pair is padded to the first of these that both of its sides fit into.
 LENGTHS = (8, 16, 24, 32, 40, 48, 64, 80, 96, 128, 192, 256)
-STATE_FILE = "state.pt"
+STATE_FILE = "state.safetensors"
 
 
 def main(arguments: list[str]) -> None:
@@ -233,10 +234,9 @@ def train(model: Any, recipe: Recipe, data: PreparedData) -> dict[str, Any]:
     state_path = Path(str(args.output_dir)) / STATE_FILE
     step, seconds, num_tokens = 0, 0.0, torch.zeros((), dtype=torch.int64, device=device)
     if state_path.is_file():
-        state = torch.load(state_path, map_location=device, weights_only=True)
-        model.load_state_dict(state["model"])
-        optimizer.load_state_dict(state["optimizer"])
-        step, seconds, num_tokens = state["step"], state["seconds"], state["num_tokens"]
+        state = load_file(state_path, device=str(device))
+        step, seconds, num_tokens = int(state["steps"]), float(state["seconds"]), state["num_tokens"]
+        restore(state, model, optimizer)
         print(f"continued from step {step}", flush=True)
     torch.manual_seed(args.seed + step)
     assert args.max_tokens_per_batch is not None, "the recipe sets max_tokens_per_batch"
@@ -263,9 +263,9 @@ def train(model: Any, recipe: Recipe, data: PreparedData) -> dict[str, Any]:
         if step % args.logging_steps == 0:
             report(step, args.max_steps, float(loss.detach()), int(num_tokens), time.perf_counter() - begin)
         if step % args.save_steps == 0:
-            contents = {"model": model.state_dict(), "optimizer": optimizer.state_dict(), "step": step}
-            contents |= {"seconds": time.perf_counter() - begin, "num_tokens": num_tokens}
-            torch.save(contents, state_path.with_suffix(".new"))
+            seconds = time.perf_counter() - begin
+            counts = {"steps": torch.tensor(step), "seconds": torch.tensor(seconds), "num_tokens": num_tokens}
+            save_file(counts | state_tensors(model, optimizer), state_path.with_suffix(".new"))
             os.replace(state_path.with_suffix(".new"), state_path)
     summary: dict[str, Any] = {
         "steps": step,
@@ -276,6 +276,23 @@ def train(model: Any, recipe: Recipe, data: PreparedData) -> dict[str, Any]:
         summary["eval_loss"] = validation_losses(network, data.validation, recipe, device)
     print(json.dumps(summary), flush=True)
     return summary
+
+
+def state_tensors(model: Any, optimizer: torch.optim.Optimizer) -> dict[str, torch.Tensor]:
+    """The weights, and what the optimizer keeps of each."""
+    tensors = {}
+    for name, weight in model.named_parameters():
+        tensors[f"weight.{name}"] = weight.detach()
+        tensors |= {f"{key}.{name}": value for key, value in optimizer.state[weight].items()}
+    return tensors
+
+
+@torch.no_grad()
+def restore(state: dict[str, torch.Tensor], model: Any, optimizer: torch.optim.Optimizer) -> None:
+    """Continues from what `state_tensors` gave."""
+    for name, weight in model.named_parameters():
+        weight.copy_(state[f"weight.{name}"])
+        optimizer.state[weight] = {key: state[f"{key}.{name}"] for key in ("step", "exp_avg", "exp_avg_sq")}
 
 
 def rate_factor(step: int, args: Any) -> float:
