@@ -5,8 +5,8 @@
     python training/gpu/train_sentences.py training/recipes/en-fr/general-large.yaml [--training.KEY=VALUE ...]
 
 It reads the same recipes and writes the same model as `hier-nmt train`, for networks small enough that a GPU otherwise
-waits for Python: all pairs lie in the GPU's memory, batches have one of a few shapes, so that none needs a new
-plan or new memory, and the forward pass is a plain one of the same network. With 14 million parameters an H100 made 900,000
+waits for Python: all pairs lie in the GPU's memory, batches have one of a few shapes, so that none needs a new plan or
+new memory, and the forward pass is a plain one of the same network. With 14 million parameters an H100 made 900,000
 target tokens a second. The same command continues an interrupted run from its last `save_steps`.
 
 Dimensions: B pairs, S padded length, D model width.
