@@ -150,8 +150,15 @@ def test_an_interrupted_run_ends_as_one_that_was_not(script: dict[str, Any], rec
     [
         ("--model.window_sentences=2", "window_sentences=2 is not supported here"),
         ("--model.activation_function=gelu", "activation_function='gelu' is not supported here, only 'relu'"),
+        ("--model.attention_dropout=0.1", "attention_dropout=0.1 is not supported here"),
+        ("--training.gradient_accumulation_steps=2", "gradient_accumulation_steps=2 is not supported here"),
+        ("--training.source_word_dropout=0.1", "source_word_dropout=0.1 is not supported here"),
+        ("--training.lr_scheduler_kwargs={num_decay_steps: 5}", "is not supported here, only .*'decay_type': '1-sqrt'"),
+        ("--training.max_tokens_per_batch=null", "max_tokens_per_batch is not set"),
     ],
 )
-def test_other_networks_are_refused(script: dict[str, Any], recipe: Path, change: str, message: str) -> None:
+def test_other_networks_and_trainings_are_refused(
+    script: dict[str, Any], recipe: Path, change: str, message: str
+) -> None:
     with pytest.raises(ValueError, match=message):
         script["main"]([str(recipe), change])

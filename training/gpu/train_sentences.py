@@ -46,6 +46,7 @@ def main(arguments: list[str]) -> None:
     tokenizers = prepare_tokenizers(recipe)
     model: Any = build_model(recipe, tokenizers)
     check_network(model.config)
+    check_training(recipe.training_arguments())
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     if device.type == "cuda":
         # It prepares a plan for every new shape, which takes longer than the attention.
@@ -59,6 +60,8 @@ def main(arguments: list[str]) -> None:
 
 def check_network(config: Any) -> None:
     """ValueError for a network that `PlainNetwork` does not compute."""
+    if not isinstance(config, HierNMTConfig):
+        raise ValueError(f"only sentence-level models of the family hier_nmt are trained here, not {config.model_type}")
     needed = {
         "window_sentences": 1,
         "encoder_self_attention": "document",
@@ -72,15 +75,36 @@ def check_network(config: Any) -> None:
         "normalize_before": True,
         "normalize_embedding": False,
         "activation_function": "relu",
+        "attention_dropout": 0.0,
+        "activation_dropout": 0.0,
+        "encoder_layerdrop": 0.0,
+        "decoder_layerdrop": 0.0,
         "share_encoder_decoder_embeddings": True,
         "tie_word_embeddings": True,
     }
-    if not isinstance(config, HierNMTConfig):
-        raise ValueError(f"only sentence-level models of the family hier_nmt are trained here, not {config.model_type}")
+    check_values(config, needed)
+
+
+def check_training(args: Any) -> None:
+    """ValueError for options of a recipe that `train` does not know."""
+    if args.max_tokens_per_batch is None:
+        raise ValueError("max_tokens_per_batch is not set")
+    needed = {
+        "lr_scheduler_type": "warmup_stable_decay",
+        "lr_scheduler_kwargs": {**(args.lr_scheduler_kwargs or {}), "decay_type": "1-sqrt"},
+        "gradient_accumulation_steps": 1,
+        "source_word_dropout": 0.0,
+        "freeze": "none",
+    }
+    check_values(args, needed)
+
+
+def check_values(options: Any, needed: dict[str, Any]) -> None:
+    """ValueError for an option with another value."""
     for name, value in needed.items():
-        if getattr(config, name) != value:
+        if getattr(options, name) != value:
             raise ValueError(
-                f"{name}={getattr(config, name)!r} is not supported here, only {value!r}: use `hier-nmt train`"
+                f"{name}={getattr(options, name)!r} is not supported here, only {value!r}: use `hier-nmt train`"
             )
 
 
@@ -239,7 +263,7 @@ def train(model: Any, recipe: Recipe, data: PreparedData) -> dict[str, Any]:
         restore(state, model, optimizer)
         print(f"continued from step {step}", flush=True)
     torch.manual_seed(args.seed + step)
-    assert args.max_tokens_per_batch is not None, "the recipe sets max_tokens_per_batch"
+    assert args.max_tokens_per_batch is not None
     begin = time.perf_counter() - seconds
     for number, (rows, length) in enumerate(batches(pairs.lengths, args.max_tokens_per_batch, args.seed)):
         if number < step:
