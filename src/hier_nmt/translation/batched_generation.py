@@ -24,6 +24,9 @@ from .term_constraints import ForcedTerms, Forcing, Replay, Replayed, ReplayedSc
 
 # The minimum number of beams of a run that must write a term, so that the words before the term can agree with it.
 _MIN_FORCED_BEAMS = 4
+# Padded tokens over all beams, if the caller sets no limit, of a batch of runs that write or judge terms: one sentence
+# has many of them, and each repeats the sentence's whole window.
+_MAX_REPEATED_TOKENS = 2**15
 
 
 class StopConditions(NamedTuple):
@@ -72,7 +75,8 @@ class BatchedGenerator:
         pad_token_ids: padding of the source and of the target.
         separators: `<sep>` and `<par>` of the source and of the target, or nothing.
         batch_size: rows in a batch.
-        max_batch_tokens: source and prefix tokens in a batch, including padding; None means no limit.
+        max_batch_tokens: source and prefix tokens in a batch, including padding; None means no limit, but for runs that
+            write or judge terms.
         generate_kwargs: options of `generate`; a length limit among them replaces that of the requests.
         start_id: the token that each target sentence begins with, or None.
         target_words: gives the words of the target vocabulary, which requests with a `forcing` need.
@@ -139,7 +143,8 @@ class BatchedGenerator:
         on_output = on_output or (lambda index: None)
         for index in (index for index, output in enumerate(outputs) if output is not None):
             on_output(index)
-        for indices in self._batches(requests, [index for index, output in enumerate(outputs) if output is None]):
+        wanted = [index for index, output in enumerate(outputs) if output is None]
+        for indices in self._batches(requests, wanted, self._repeated_tokens(requests)):
             batch = [requests[index] for index in indices]
             hooks = self._hooks(batch, ends, _renumbered(on_written, indices))
             decoded = self._generate(batch, ends, hooks, self._num_beams(batch))
@@ -153,7 +158,7 @@ class BatchedGenerator:
     def replay(self, requests: list[Request], replays: Sequence[Replay], ends: StopConditions) -> list[Replayed]:
         """The log-probabilities of known translations of the requests, in order."""
         replayed: dict[int, Replayed] = {}
-        for indices in self._batches(requests, range(len(requests))):
+        for indices in self._batches(requests, range(len(requests)), _MAX_REPEATED_TOKENS):
             batch = [requests[index] for index in indices]
             limits = [len(replays[index].target_ids) for index in indices]
             scores = ReplayedScores([replays[index] for index in indices], _num_given(batch))
@@ -170,13 +175,25 @@ class BatchedGenerator:
         them."""
         return self.max_new_tokens is None and num_beams > 1
 
-    def _batches(self, requests: list[Request], wanted: Sequence[int]) -> Iterator[list[int]]:
-        """Indices of the wanted requests, longest first, so that running out of memory happens at once."""
+    def _repeated_tokens(self, requests: Sequence[Request]) -> int | None:
+        """The limit on padded tokens for requests of which many repeat the same window; None for others."""
+        if not requests or requests[0].forcing is None:
+            return None
+        return _MAX_REPEATED_TOKENS // self._num_beams(requests)
+
+    def _batches(
+        self, requests: list[Request], wanted: Sequence[int], max_tokens: int | None = None
+    ) -> Iterator[list[int]]:
+        """Indices of the wanted requests, longest first, so that running out of memory happens at once.
+
+        A batch has at most `max_batch_tokens` padded tokens, or else `max_tokens`; None: as many as it has rows for.
+        """
+        max_tokens = self.max_batch_tokens or max_tokens
         lengths = [len(request.source_ids) + len(request.prefix_ids) for request in requests]
         batch: list[int] = []
         for index in sorted(wanted, key=lambda index: -lengths[index]):
             num_padded = lengths[batch[0]] * (len(batch) + 1) if batch else 0
-            is_full = len(batch) == self.batch_size or num_padded > (self.max_batch_tokens or num_padded)
+            is_full = len(batch) == self.batch_size or num_padded > (max_tokens or num_padded)
             if batch and is_full:
                 yield batch
                 batch = []

@@ -10,6 +10,7 @@ from scored_translation import ScoredTranslator, details, translator
 from transformers import pipeline
 from word_translation import WordTranslator
 
+from hier_nmt.translation import batched_generation
 from hier_nmt.translation.document_translator import STRATEGIES
 
 pytest.importorskip("sentencex")
@@ -36,6 +37,24 @@ def test_each_term_is_in_the_translation_in_every_strategy(strategy: str, batch_
 def test_a_stream_has_the_terms_too(strategy: str) -> None:
     sentences = translator().stream("A b c! D e b! F!", strategy=strategy, glossary=GLOSSARY)
     assert [one.translation for one in sentences] == ["A x C !", "D y x !", "F !"]
+
+
+@pytest.mark.parametrize("max_tokens", [48, 2**15])
+def test_runs_that_write_terms_are_batched_within_their_tokens(monkeypatch, max_tokens: int) -> None:
+    monkeypatch.setattr(batched_generation, "_MAX_REPEATED_TOKENS", max_tokens)
+    model = ScoredTranslator(window_sentences=1, source_language="en", target_language="fr")
+    generate, forced = model.generate, []
+
+    def recorded(**inputs: Any) -> Any:
+        if inputs["generation_config"].num_beams == 4:
+            forced.append(tuple(inputs["input_ids"].shape))
+        return generate(**inputs)
+
+    monkeypatch.setattr(model, "generate", recorded)
+    text, _ = details("A b c! D e b! F!", model, glossary=GLOSSARY)
+    assert text == "A x C ! D y x ! F !"
+    assert (max(rows for rows, _ in forced) > 2) == (max_tokens == 2**15)
+    assert all(rows * length * 4 <= max_tokens or rows == 1 for rows, length in forced)
 
 
 def test_what_has_its_terms_or_none_is_decoded_once() -> None:
