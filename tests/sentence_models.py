@@ -202,3 +202,10 @@ def _written(model_class: Any, config: Any, tokenizer: Any, num_letters: int, fo
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return model
+
+
+def write_corpus(path: Path) -> None:
+    """JSON lines of four documents, each with all sentences."""
+    pairs = [{"en": [source], "fr": [target]} for source, target in zip(ENGLISH, FRENCH, strict=True)]
+    rows = [json.dumps({"id": str(index), "paragraphs": pairs}) for index in range(4)]
+    path.write_text("\n".join(rows) + "\n", encoding="utf-8")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 import yaml
-from sentence_models import ENGLISH, FRENCH
+from sentence_models import ENGLISH, FRENCH, write_corpus
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer, MarianMTModel
 
 from hier_nmt.jobs.adapt_model import adapt_model
@@ -22,9 +22,7 @@ SCRIPT = Path(__file__).parents[2] / "training" / "marian" / "train_marian.py"
 def recipe(tmp_path: Path) -> Path:
     """A recipe whose corpus has four documents of all sentences."""
     corpus = tmp_path / "corpus.jsonl"
-    pairs = [{"en": [source], "fr": [target]} for source, target in zip(ENGLISH, FRENCH, strict=True)]
-    rows = [json.dumps({"id": str(index), "paragraphs": pairs}) for index in range(4)]
-    corpus.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    write_corpus(corpus)
     sections: dict[str, Any] = {
         "data": {"source_language": "en", "target_language": "fr", "train": [str(corpus)], "validation": [str(corpus)]},
         "model": {"window_sentences": 1},

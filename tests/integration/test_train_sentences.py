@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 import yaml
-from sentence_models import ENGLISH, FRENCH
+from sentence_models import ENGLISH, FRENCH, write_corpus
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
 from hier_nmt import HierNMTConfig, HierNMTForConditionalGeneration
@@ -39,9 +39,7 @@ def script() -> dict[str, Any]:
 def recipe(tmp_path: Path) -> Path:
     """A recipe whose corpora have four documents of all sentences."""
     corpus = tmp_path / "corpus.jsonl"
-    pairs = [{"en": [source], "fr": [target]} for source, target in zip(ENGLISH, FRENCH, strict=True)]
-    rows = [json.dumps({"id": str(index), "paragraphs": pairs}) for index in range(4)]
-    corpus.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    write_corpus(corpus)
     sections: dict[str, Any] = {
         "data": {
             "source_language": "en",
@@ -112,6 +110,10 @@ def test_a_run_learns_its_text_and_the_model_is_an_ordinary_one(script: dict[str
     summary = json.loads((folder / "training_summary.json").read_text(encoding="utf-8"))
     assert summary["steps"] == 60
     assert summary["eval_loss"]["same"] < 3
+    weights = folder / "model.safetensors"
+    written = weights.stat().st_mtime_ns
+    script["main"]([str(recipe)])
+    assert weights.stat().st_mtime_ns == written
     tokenizer, model = AutoTokenizer.from_pretrained(folder), AutoModelForSeq2SeqLM.from_pretrained(folder)
     inputs = tokenizer([f"{ENGLISH[0]}"], return_tensors="pt")
     labels = tokenizer(text_target=FRENCH[:1], return_tensors="pt").input_ids

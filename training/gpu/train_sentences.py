@@ -29,10 +29,11 @@ from torch.nn import functional as F
 from hier_nmt.attention.positions import sinusoidal_encoding
 from hier_nmt.configuration.configuration_choices import IGNORED_LABEL
 from hier_nmt.configuration.configuration_hier_nmt import HierNMTConfig
+from hier_nmt.data.text_files import write_text
 from hier_nmt.data.window_tables import CORPUS_COLUMN, column_of
 from hier_nmt.training.prepared_data import PreparedData, prepare_data, prepare_tokenizers
 from hier_nmt.training.recipes import Recipe
-from hier_nmt.training.runs import build_model, claim_output_dir
+from hier_nmt.training.runs import SUMMARY_FILE, build_model, claim_output_dir, finished_summary
 
 # A pair is padded to the first of these that both of its sides fit into.
 LENGTHS = (8, 16, 24, 32, 40, 48, 64, 80, 96, 128, 192, 256)
@@ -42,6 +43,9 @@ STATE_FILE = "state.safetensors"
 def main(arguments: list[str]) -> None:
     """Trains the model of a recipe file, the first argument; the others change its values."""
     recipe = Recipe.load(arguments[0], arguments[1:])
+    if finished_summary(recipe) is not None:
+        print(f"{recipe.training['output_dir']} holds the finished run of this recipe")
+        return
     claim_output_dir(recipe)
     tokenizers = prepare_tokenizers(recipe)
     model: Any = build_model(recipe, tokenizers)
@@ -54,7 +58,8 @@ def main(arguments: list[str]) -> None:
     summary = train(model.to(device), recipe, prepare_data(recipe, tokenizers))
     output_dir = Path(recipe.training["output_dir"])
     model.save_pretrained(output_dir)
-    (output_dir / "training_summary.json").write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")
+    summary = {"recipe": recipe.as_dict(), **summary}
+    write_text(output_dir / SUMMARY_FILE, json.dumps(summary, indent=2) + "\n")
     (output_dir / STATE_FILE).unlink(missing_ok=True)
 
 
@@ -249,6 +254,8 @@ def train(model: Any, recipe: Recipe, data: PreparedData) -> dict[str, Any]:
     """Trains the model in place and returns the summary of the run."""
     args, config, device = recipe.training_arguments(), model.config, next(model.parameters()).device
     network, pairs = PlainNetwork(model), SentencePairs(data.train, config, device)
+    # What does not fit is known before the training.
+    validation = None if data.validation is None else SentencePairs(data.validation, config, device)
     matrices, vectors = ([w for w in model.parameters() if (w.dim() > 1) is large] for large in (True, False))
     groups: list[dict[str, Any]] = [{"params": matrices}, {"params": vectors, "weight_decay": 0.0}]
     betas = (args.adam_beta1, args.adam_beta2)
@@ -296,8 +303,11 @@ def train(model: Any, recipe: Recipe, data: PreparedData) -> dict[str, Any]:
         "num_target_tokens": int(num_tokens),
         "seconds": round(time.perf_counter() - begin, 1),
     }
-    if data.validation is not None:
-        summary["eval_loss"] = validation_losses(network, data.validation, recipe, device)
+    if validation is not None:
+        corpora = recipe.data.validation_corpora.corpora
+        names = [corpus.name or str(index) for index, corpus in enumerate(corpora)]
+        losses = validation_losses(network, validation, column_of(data.validation, CORPUS_COLUMN), len(names))
+        summary["eval_loss"] = {name: loss for name, loss in zip(names, losses, strict=True) if loss is not None}
     print(json.dumps(summary), flush=True)
     return summary
 
@@ -334,20 +344,25 @@ def report(step: int, max_steps: int, loss: float, num_tokens: int, seconds: flo
 
 
 @torch.no_grad()
-def validation_losses(network: PlainNetwork, windows: Any, recipe: Recipe, device: torch.device) -> dict[str, float]:
-    """The mean negative log-likelihood of the target tokens of each corpus, in nats."""
-    pairs = SentencePairs(windows, network.config, device)
-    corpora = column_of(windows, CORPUS_COLUMN)
-    names = [corpus.name or str(index) for index, corpus in enumerate(recipe.data.validation_corpora.corpora)]
-    sums = np.zeros((len(names), 2))
+def validation_losses(
+    network: PlainNetwork, pairs: SentencePairs, corpora: np.ndarray, num_corpora: int
+) -> list[float | None]:
+    """The mean negative log-likelihood of the target tokens of each corpus, in nats; None: it has no pairs.
+
+    Args:
+        network: the network.
+        pairs: all pairs.
+        corpora: the corpus of each.
+        num_corpora: how many there are.
+    """
+    sums = np.zeros((num_corpora, 2))
     for rows, length in batches(pairs.lengths, 16384, 0, num_epochs=1):
         source, decoder_input, labels = pairs.batch(rows, length)
         logits = network(source, decoder_input)
         losses = F.cross_entropy(logits.float().transpose(1, 2), labels, reduction="none").sum(1)
-        np.add.at(
-            sums, corpora[rows], torch.stack([losses, (labels != IGNORED_LABEL).sum(1)], 1).double().cpu().numpy()
-        )
-    return {name: round(loss / size, 4) for name, (loss, size) in zip(names, sums, strict=True) if size}
+        figures = torch.stack([losses, (labels != IGNORED_LABEL).sum(1)], dim=1)
+        np.add.at(sums, corpora[rows], figures.double().cpu().numpy())
+    return [round(loss / size, 4) if size else None for loss, size in sums]
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..corpus_files import CorpusError, read_bytes
+from ..corpus_files import CorpusError
 from ..text_files import decode_text
 from .string_table import Change, StringSlot, StringTableFile
 
@@ -27,17 +27,13 @@ _WRITTEN = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 class AppleStringsFile(StringTableFile):
     """A table of messages in a strings file."""
 
-    @classmethod
-    def read(cls, path: str | Path, source_language: str, target_language: str) -> "AppleStringsFile":
-        content = read_bytes(path)
+    @staticmethod
+    def _decoded(content: bytes, path: str | Path) -> str:
         encoding = _UTF_16.get(content[:2])
         try:
-            text = decode_text(content, path) if encoding is None else content[2:].decode(encoding)
+            return decode_text(content, path) if encoding is None else content[2:].decode(encoding)
         except UnicodeDecodeError as error:
             raise CorpusError(path, None, "not UTF-16 as its first bytes say", f"{error}") from error
-        file = cls(Path(path), text, source_language, target_language)
-        file.original = content
-        return file
 
     def _find(
         self, path: Path, text: str, source_language: str, target_language: str

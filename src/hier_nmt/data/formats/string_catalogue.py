@@ -22,6 +22,7 @@ from .xml_files import same_language
 _STYLES = (("  ", (",", " : ")), ("  ", (",", ": ")), ("    ", (",", ": ")), ("\t", (",", ": ")))
 _EMPTY_OBJECT = re.compile(r'^( *)("(?:[^"\\]|\\.)*" : )\{\}', re.MULTILINE)
 _NEW = ("new", "needs_review", "stale")
+_FORMS = ("plural", "device")
 Place = tuple[str, ...]
 
 
@@ -40,15 +41,18 @@ class _Message(NamedTuple):
     language: str
     target: dict[str, Any] | None
 
-    def units(self) -> Iterator[Unit]:
-        """Its strings, in order."""
+    def forms(self) -> Iterator[tuple[dict[str, Any], dict[str, Any] | None]]:
+        """Its strings that are not blank, in order, and what the target language has in the same place."""
         found = dict(_string_units(self.target or {}))
-        is_finished = bool(found) and all(one.get("state") not in _NEW for one in found.values())
         for place, unit in _string_units(self.source):
             if unit["value"].strip():
-                # A language may have fewer forms than the source.
-                other: dict[str, Any] = found.get(place) or next(iter(found.values()), {})
-                yield Unit(unit["value"], other.get("value") or None, is_translated=is_finished)
+                yield unit, found.get(place)
+
+    def units(self) -> Iterator[Unit]:
+        """Its strings, in order."""
+        for unit, other in self.forms():
+            value = other["value"] if other else ""
+            yield Unit(unit["value"], value or None, is_translated=bool(value) and _is_finished(other))
 
 
 class StringCatalogueFile(DocumentFile):
@@ -82,12 +86,16 @@ class StringCatalogueFile(DocumentFile):
         texts = iter(translations[0])
         strings = dict(self._root["strings"])
         for message in self._messages:
-            units = list(message.units())
-            forms = [next(texts) for _ in units]
-            if not units or (units[0].is_translated and forms == [unit.target for unit in units]):
+            made, is_changed = [], False
+            for unit, other in message.forms():
+                text = next(texts)
+                is_kept = other is not None and _is_finished(other) and text == other["value"]
+                made.append(other if is_kept else {**unit, "state": "needs_review", "value": text})
+                is_changed |= not is_kept
+            if not is_changed:
                 continue
             languages = {**strings[message.key].get("localizations", {})}
-            languages[message.language] = _localization(message.source, iter(forms))
+            languages[message.language] = _localization(message.source, message.target or {}, iter(made))
             strings[message.key] = {**strings[message.key], "localizations": dict(sorted(languages.items()))}
         text = _written({**self._root, "strings": strings}, self._style)
         return self._encoded(text.replace("\n", self._newline) + self._end)
@@ -117,8 +125,12 @@ def _messages(root: dict[str, Any], target_language: str) -> Iterator[_Message]:
         if entry.get("shouldTranslate") is False:
             continue
         source = languages.get(root["sourceLanguage"]) or {"stringUnit": {"state": "new", "value": key}}
-        language = next((one for one in languages if same_language(one, target_language)), target_language)
+        language = next((one for one in languages if _code(one) == _code(target_language)), target_language)
         yield _Message(key, source, language, languages.get(language))
+
+
+def _code(language: str) -> str:
+    return language.lower().replace("_", "-")
 
 
 def _string_units(node: dict[str, Any], place: Place = ()) -> Iterator[tuple[Place, Any]]:
@@ -130,15 +142,24 @@ def _string_units(node: dict[str, Any], place: Place = ()) -> Iterator[tuple[Pla
             yield from _string_units(value, (*place, name))
 
 
-def _localization(source: dict[str, Any], forms: Iterator[str]) -> dict[str, Any]:
-    """The localization of the source with its strings translated; blank ones stay."""
+def _is_finished(unit: dict[str, Any] | None) -> bool:
+    return unit is not None and unit.get("state") not in _NEW
+
+
+def _localization(source: dict[str, Any], target: Any, units: Iterator[Any]) -> dict[str, Any]:
+    """The localization in the shape of the source, with these strings; blank ones stay, as do the target's forms for
+    further plurals and devices."""
+    old = target if isinstance(target, dict) else {}
     made: dict[str, Any] = {}
     for name, value in source.items():
         if name == "stringUnit":
-            text = next(forms) if value["value"].strip() else value["value"]
-            made[name] = {**value, "state": "needs_review", "value": text}
+            made[name] = next(units) if value["value"].strip() else value
+        elif isinstance(value, dict):
+            made[name] = _localization(value, old.get(name), units)
+            if name in _FORMS and isinstance(old.get(name), dict):
+                made[name] = {**old[name], **made[name]}
         else:
-            made[name] = _localization(value, forms) if isinstance(value, dict) else value
+            made[name] = value
     return made
 
 

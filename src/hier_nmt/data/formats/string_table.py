@@ -49,9 +49,14 @@ class StringTableFile(DocumentFile):
     @classmethod
     def read(cls, path: str | Path, source_language: str, target_language: str) -> Self:
         content = read_bytes(path)
-        file = cls(Path(path), decode_text(content, path), source_language, target_language)
+        file = cls(Path(path), cls._decoded(content, path), source_language, target_language)
         file.original = content
         return file
+
+    @staticmethod
+    def _decoded(content: bytes, path: str | Path) -> str:
+        """The text of a file."""
+        return decode_text(content, path)
 
     def translated(self, translations: Translations) -> bytes:
         changes = list(self._changes)

@@ -149,6 +149,32 @@ def test_a_finished_translation_of_a_string_catalogue_is_kept(tmp_path) -> None:
     assert strings["Bye"]["localizations"]["fr"] == string_unit("Adieu", "needs_review")
 
 
+def test_each_form_of_a_string_catalogue_is_kept_or_translated_by_itself(tmp_path) -> None:
+    def plural(**forms: Any) -> dict[str, Any]:
+        return {"variations": {"plural": forms}}
+
+    english = plural(one=string_unit("a file"), other=string_unit("files"))
+    many = string_unit("des millions de fichiers")
+    french = plural(one=string_unit("un fichier"), other=string_unit("x", "needs_review"), many=many)
+    content = catalogue(a={"localizations": {"en": english, "fr": french, "fr-CA": string_unit("Canada")}})
+    file = read(tmp_path, content, "a.xcstrings")
+    assert [(unit.target, unit.is_translated) for unit in file.documents[0].units] == [
+        ("un fichier", True),
+        ("x", False),
+    ]
+    found = json.loads(file.translated([["un fichier", "fichiers"]]))["strings"]["a"]["localizations"]
+    assert found["fr"] == plural(
+        one=string_unit("un fichier"), other=string_unit("fichiers", "needs_review"), many=many
+    )
+    assert found["fr-CA"] == string_unit("Canada")
+
+
+def test_another_variant_of_the_target_language_is_another_language(tmp_path) -> None:
+    content = catalogue(Hello={"localizations": {"fr-CA": string_unit("Bonjour")}})
+    found = json.loads(translated(tmp_path, content, "a.xcstrings", {"Hello": "Salut"}))["strings"]["Hello"]
+    assert found["localizations"] == {"fr": string_unit("Salut", "needs_review"), "fr-CA": string_unit("Bonjour")}
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
