@@ -5,13 +5,16 @@
 import gzip
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 from command_line import run_command
+from pdf_files import paragraph, pdf
 
 from hier_nmt.data.text_files import locked
 
@@ -112,12 +115,29 @@ def test_invalid_numbers_are_refused(tmp_path, repository, monkeypatch, capsys, 
     assert f"argument {option}: '{value}' is not a whole number above 0" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("name", ["news.sgm", "a.tex", "a.stringsdict", "a.pdf", "a.odg"])
+@pytest.mark.parametrize("name", ["news.sgm", "a.tex", "a.stringsdict", "a.eps", "a.odg"])
 def test_unknown_files_are_refused_before_the_model_is_loaded(tmp_path, translate, never_loads, capsys, name) -> None:
     (tmp_path / name).write_text("A b!\n")
     assert translate(tmp_path / name) == 1
     assert "unsupported format" in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+@pytest.mark.parametrize("options", [["a.pdf"], ["paper", "--format", "pdf", "--output", "a.fr.html"]])
+def test_the_translation_of_a_pdf_file_is_a_page(tmp_path, translate, monkeypatch, options) -> None:
+    pytest.importorskip("pdftext")
+    monkeypatch.chdir(tmp_path)
+    Path(options[0]).write_bytes(pdf(paragraph(50, 450, "A b", "a!")))
+    assert translate(*options) == 0
+    page = Path("a.fr.html").read_text(encoding="utf-8")
+    assert '<html lang="fr">' in page
+    assert re.search(r"<p>[^<]+</p>\n</body>", page)
+
+
+def test_a_pdf_file_with_another_name_says_which_format_to_give(tmp_path, translate, never_loads, capsys) -> None:
+    (tmp_path / "paper").write_bytes(pdf(paragraph(50, 450, "A b!")))
+    assert translate(tmp_path / "paper") == 1
+    assert "give --format pdf" in capsys.readouterr().err
 
 
 def test_a_named_format_is_used(tmp_path, translate, capsys) -> None:

@@ -33,7 +33,8 @@ def recipe(tmp_path: Path) -> Path:
     settings["data"]["recipe"] = "text.yaml"
     settings["tokenizer"] = {"vocab_size": 60, "max_sentences": 1000}
     settings["model"] |= {"d_model": 16, "encoder_layers": 1, "decoder_layers": 1}
-    settings["training"] |= {"output_dir": str(tmp_path / "base"), "use_cpu": True, "per_device_train_batch_size": 4}
+    settings["data"] |= {"max_tokens_per_batch": 100}
+    settings["training"] |= {"output_dir": str(tmp_path / "base"), "use_cpu": True}
     settings["training"] |= {"max_steps": 3, "save_steps": 2, "eval_steps": 2, "warmup_steps": 1}
     settings["training"]["lr_scheduler_kwargs"] = {"num_decay_steps": 1}
     path = tmp_path / "marian.yaml"

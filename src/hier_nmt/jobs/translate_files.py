@@ -23,6 +23,8 @@ from .document_parts import Piece, document_parts, part_limit
 from .saved_translations import Paragraphs
 from .translate_corpus import translate_documents
 
+# Endings of files whose translation is of another kind.
+_OUTPUT_ENDINGS = {"pot": "po", "pdf": "html"}
 _LINE_BREAK = re.compile(r"[\r\n\v\f\x1c-\x1e\x85\u2028\u2029]+")
 
 
@@ -57,7 +59,7 @@ def printed_lines(sentences: Sequence[TranslatedSentence], form: str, width: int
 
 def output_path(path: Path, source_language: str, target_language: str) -> Path:
     """The path of a file's translation: "film.en.srt" and "film.srt" become "film.fr.srt", "a.en" becomes "a.fr"; a
-    template "a.pot" becomes "a.fr.po".
+    template "a.pot" becomes "a.fr.po", and "a.pdf" becomes "a.fr.html".
 
     Raises:
         FileExistsError: that file exists.
@@ -69,8 +71,7 @@ def output_path(path: Path, source_language: str, target_language: str) -> Path:
         parts.insert(max(1, len(parts) - 1), target_language)
     else:
         parts[index] = target_language
-    if parts[-1] == "pot":
-        parts[-1] = "po"
+    parts[-1] = _OUTPUT_ENDINGS.get(parts[-1].lower(), parts[-1])
     output = path.with_name(".".join(parts))
     if output.exists():
         raise FileExistsError(f"{output} exists; give --output with another name, or with this one to replace it")

@@ -1,6 +1,7 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Translates HTML and Markdown pages, in parts that an interrupted run does not repeat."""
+"""Translates HTML and Markdown pages, and PDF files as pages of HTML, in parts that an interrupted run does not
+repeat."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,6 +14,7 @@ from ..data.corpus_files import read_bytes
 from ..data.formats import registry
 from ..data.formats.document_file import DocumentFile
 from ..data.formats.page_declarations import decode_page, with_declarations
+from ..data.formats.pdf_text import pdf_as_html
 from ..data.formats.registry import format_of, read_document_file
 from ..data.text_files import byte_order_mark
 from ..text.document_layout import DocumentLayout
@@ -27,9 +29,10 @@ from .skipped_text import count_skipped
 from .translate_corpus import translate_documents
 from .translate_files import TranslatedSentence
 
-# Text formats of the pipeline, and the file endings that select them.
-MARKUP_FORMATS = tuple(name for name in TEXT_FORMATS if name != "plain")
-_MARKUP_ENDINGS = {".html": "html", ".htm": "html", ".xhtml": "html", ".md": "markdown", ".markdown": "markdown"}
+# Text formats of the pipeline, and PDF; and the file endings that select them.
+MARKUP_FORMATS = (*(name for name in TEXT_FORMATS if name != "plain"), "pdf")
+_MARKUP_ENDINGS = {".html": "html", ".htm": "html", ".xhtml": "html", ".md": "markdown", ".markdown": "markdown",
+                   ".pdf": "pdf"}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -49,7 +52,7 @@ def markup_format_of(path: str | Path) -> str | None:
 
 
 def read_page(path: str | Path, text_format: str, source_language: str, target_language: str) -> Page:
-    """The page in a file; HTML is decoded by the encoding that it declares.
+    """The page in a file; HTML is decoded by the encoding that it declares, and PDF becomes HTML.
 
     Args:
         path: the file.
@@ -57,9 +60,13 @@ def read_page(path: str | Path, text_format: str, source_language: str, target_l
         source_language, target_language: ISO 639 codes.
 
     Raises:
-        CorpusError: the file is empty, or in another encoding than it declares.
+        CorpusError: the file is empty, or in another encoding than it declares; or no PDF with text.
+        ImportError: reading PDF needs a package that is not installed.
         OSError: it cannot be read.
     """
+    if text_format == "pdf":
+        page = pdf_as_html(path, source_language)
+        return Page(with_declarations(page, "html", source_language, target_language), "html")
     content = read_bytes(path)
     text = with_declarations(decode_page(content, path), text_format, source_language, target_language)
     return Page(text, text_format, byte_order_mark(content))

@@ -6,6 +6,7 @@ pytest.importorskip("starlette")
 pytest.importorskip("python_multipart")
 pytest.importorskip("uvicorn")
 
+from pdf_files import paragraph, pdf
 from starlette.testclient import TestClient
 from word_server import application, word_service
 
@@ -100,6 +101,14 @@ def test_a_file_is_translated_and_downloaded(client) -> None:
     assert found.text == subtitles.replace("a b!", "A B !").replace("c.", "C .")
     assert 'filename="film.fr.srt"' in found.headers["content-disposition"]
     assert json_of(client.get("/download_file/0123/film.fr.srt"), 404)
+
+
+def test_the_translation_of_a_pdf_file_is_a_page(client) -> None:
+    pytest.importorskip("pdftext")
+    files = {"file": ("paper.pdf", pdf(paragraph(50, 450, "a b!")))}
+    url = json_of(client.post("/translate_file", data={"target": "fr"}, files=files))["translatedFileUrl"]
+    assert url.endswith("/paper.fr.html")
+    assert "<p>A B !</p>" in client.get(url).text
 
 
 def test_pages_are_files_too(client) -> None:

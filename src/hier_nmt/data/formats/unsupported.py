@@ -17,7 +17,7 @@ _NAMES = {
     "a spreadsheet or presentation": "xlsb xls fods ppt fodp key",
     "a table with commas": "csv",
     "a book": "mobi azw3 fb2",
-    "PDF or PostScript": "pdf ps eps",
+    "PostScript": "ps eps",
     "a page with program code": "php asp aspx jsp erb ejs vue svelte hbs liquid twig jinja j2",
     "text with markup of its own": "rst adoc asciidoc org textile wiki mediawiki pod texi man typ dita mdx rmd",
     "a translation tool's package": "ttx sdlppx mqxlz xlz txml txlf idml",
@@ -28,7 +28,6 @@ _NAMES = {
 _BY_ENDING = {ending: name for name, endings in _NAMES.items() for ending in endings.split()}
 # First bytes of formats that the file's ending may not show.
 _BY_START = {
-    b"%PDF-": "PDF or PostScript",
     b"PK\x03\x04": "an archive",
     b"{\\rtf": "a word processor's document",
     b"\xd0\xcf\x11\xe0": "a word processor's document",
@@ -56,6 +55,8 @@ def check_is_plain_text(path: Path, ending: str, start: bytes) -> None:
     for mark, name in _BY_START.items():
         if start.startswith(mark):
             raise _refusal(path, f"{name}, since it starts with {mark.decode('latin-1')!r}")
+    if ending == "pdf" or start.startswith(b"%PDF-"):
+        raise CorpusError(path, None, "a PDF file where none is read", "to translate it, give --format pdf")
     if re.match(rb"(?i)<!doctype html|<html[\s>]", start):
         raise CorpusError(path, None, "a page without its file ending", "it is HTML: give --format html")
     is_known = ending in _PLAIN_ENDINGS or _LANGUAGE_ENDING.fullmatch(ending)
