@@ -29,6 +29,8 @@ class AppleStringsFile(StringTableFile):
 
     @staticmethod
     def _decoded(content: bytes, path: str | Path) -> str:
+        if content.startswith(b"bplist00"):
+            raise CorpusError(path, None, "compiled strings file", "translate the one that it was made of")
         encoding = _UTF_16.get(content[:2])
         try:
             return decode_text(content, path) if encoding is None else content[2:].decode(encoding)

@@ -3,6 +3,7 @@
 """Messages of programs for Java, macOS and Android: the messages change, and nothing around them."""
 
 import json
+import plistlib
 from typing import Any
 
 import pytest
@@ -74,6 +75,12 @@ def test_values_of_apple_strings_are_replaced_where_they_are(tmp_path) -> None:
 def test_what_is_no_strings_file_is_an_error_with_its_line(tmp_path, content: str) -> None:
     with pytest.raises(CorpusError, match=r"a\.strings:2: not a strings file"):
         read(tmp_path, f'"z" = "z";\n{content}\n', "a.strings")
+
+
+def test_compiled_apple_strings_are_refused(tmp_path) -> None:
+    content = plistlib.dumps({"a": "b"}, fmt=plistlib.FMT_BINARY)
+    with pytest.raises(CorpusError, match="compiled strings file: translate the one that it was made of"):
+        read(tmp_path, content, "a.strings")
 
 
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
