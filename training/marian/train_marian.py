@@ -11,6 +11,7 @@ text comes from this package: the cleaned corpora of another recipe. The same co
 import json
 import sys
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +65,7 @@ def main(arguments: list[str]) -> None:
     trainer = Seq2SeqTrainer(
         model,
         args,
-        data_collator=lambda batches: collate(sum(batches, [])),
+        data_collator=lambda batches: collate(list(chain.from_iterable(batches))),
         train_dataset=train,
         eval_dataset=validation,
         processing_class=tokenizer,
