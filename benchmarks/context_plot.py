@@ -1,6 +1,7 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Draws the table of systems that read their context: the pronouns that they get right, and their BLEU.
+"""Draws a table of systems that read their context: the pronouns that they get right, and their BLEU. Seeds of a system
+share its line.
 
 python benchmarks/context_plot.py docs/results.md docs/images/context.png
 """
@@ -13,7 +14,7 @@ from typing import NamedTuple
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-HEADING = "## Context on real text: pronouns"
+HEADING = "The same from a larger start, on a GPU"
 CHANCE = 50.0
 
 
@@ -24,7 +25,7 @@ class System(NamedTuple):
     own: float
     none: float | None
     other: float | None
-    bleu: float
+    bleu: float | None
 
 
 def main() -> None:
@@ -32,18 +33,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("results", type=Path, help="the page with the table")
     parser.add_argument("output", type=Path, help="the figure")
+    parser.add_argument("--heading", default=HEADING, help="of the section with the table; default: %(default)s")
     options = parser.parse_args()
-    systems = list(read_systems(options.results.read_text(encoding="utf-8")))
-    figure = Figure(figsize=(8, 0.3 * len(systems) + 1.2), layout="constrained")
+    systems = list(read_systems(options.results.read_text(encoding="utf-8"), options.heading))
+    figure = Figure(figsize=(8, 0.3 * len({one.name for one in systems}) + 1.2), layout="constrained")
     pronouns, bleu = figure.subplots(1, 2, sharey=True, width_ratios=(3, 2))
     draw(pronouns, bleu, systems)
     figure.savefig(options.output, dpi=150)
     print(f"{len(systems)} systems in {options.output}")
 
 
-def read_systems(text: str) -> Iterator[System]:
+def read_systems(text: str, heading: str) -> Iterator[System]:
     """The rows of the table below the heading."""
-    lines = iter(text.partition(HEADING)[2].splitlines())
+    lines = iter(text.partition(f"# {heading}\n")[2].splitlines())
     header = next(line for line in lines if line.startswith("| system"))
     columns = cells(header)
     next(lines)
@@ -51,8 +53,8 @@ def read_systems(text: str) -> Iterator[System]:
         if not line.startswith("|"):
             return
         row = dict(zip(columns, cells(line), strict=True))
-        none, other = (float(row[name]) if row[name] else None for name in ("none", "another's"))
-        yield System(row["system"], float(row["own context"]), none, other, float(row["Europarl"]))
+        none, other, bleu = (float(row[name]) if row[name] else None for name in ("none", "another's", "Europarl"))
+        yield System(row["system"], float(row["own context"]), none, other, bleu)
 
 
 def cells(line: str) -> list[str]:
@@ -62,17 +64,18 @@ def cells(line: str) -> list[str]:
 
 def draw(pronouns: Axes, bleu: Axes, systems: list[System]) -> None:
     """A line for each system: its accuracy with each context on the left, its BLEU on the right."""
-    places = range(len(systems))
+    names = list(dict.fromkeys(one.name for one in systems))
     pronouns.axvline(CHANCE, color="0.6", linewidth=1, linestyle="--", label="chance")
-    for label, marker, fill, values in (
-        ("own context", "o", "C0", [one.own for one in systems]),
-        ("no context", "o", "none", [one.none for one in systems]),
-        ("another example's", "x", "C0", [one.other for one in systems]),
+    places = [names.index(one.name) for one in systems]
+    for axes, label, marker, color, fill, values in (
+        (pronouns, "own context", "o", "C0", "C0", [one.own for one in systems]),
+        (pronouns, "no context", "o", "C0", "none", [one.none for one in systems]),
+        (pronouns, "another example's", "x", "C0", "C0", [one.other for one in systems]),
+        (bleu, "BLEU", "s", "C1", "C1", [one.bleu for one in systems]),
     ):
         known = [(value, place) for value, place in zip(values, places, strict=True) if value is not None]
-        pronouns.plot(*zip(*known, strict=True), marker, color="C0", markerfacecolor=fill, label=label)
-    bleu.plot([one.bleu for one in systems], places, "s", color="C1")
-    pronouns.set_yticks(places, [one.name for one in systems])
+        axes.plot(*zip(*known, strict=True), marker, color=color, markerfacecolor=fill, label=label)
+    pronouns.set_yticks(range(len(names)), names)
     pronouns.invert_yaxis()
     pronouns.set_xlabel("pronouns right, %")
     bleu.set_xlabel("BLEU, debates (dev)")
