@@ -33,6 +33,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--method", choices=["bootstrap", "randomisation"], default="bootstrap")
     parser.add_argument("--num-samples", type=int, help="default: 1,000 for bootstrap, 10,000 for randomisation")
     parser.add_argument("--seed", type=int, default=12345)
+    parser.add_argument(
+        "--plain-typography",
+        action="store_true",
+        help="compare with straight quotation marks and apostrophes everywhere, as in hier-nmt evaluate",
+    )
     parser.add_argument("--output", type=Path, help="write the figures here as JSON")
     parser.add_argument("--export", type=Path, help="write source, translation and reference as JSON lines instead")
 
@@ -69,8 +74,15 @@ def run(options: argparse.Namespace) -> None:
         print(f"{options.export}: {export(systems, documents, options.export)} segments")
         return
     references = [[[pair.target for pair in paragraph] for paragraph in item.paragraphs] for item in documents]
-    sampling = {"method": options.method, "num_samples": options.num_samples, "seed": options.seed}
-    found = compare_translations(systems, references, target_language=options.languages[1], **sampling)
+    found = compare_translations(
+        systems,
+        references,
+        method=options.method,
+        num_samples=options.num_samples,
+        seed=options.seed,
+        target_language=options.languages[1],
+        plain_typography=options.plain_typography,
+    )
     print(comparison_table(found))
     if options.output:
         write_text(options.output, score_json(found, systems=options.system, corpus=options.corpus))

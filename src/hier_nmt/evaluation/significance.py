@@ -9,13 +9,14 @@ contrastive sets use McNemar's exact test.
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.significance import PairedTest
 
+from ..data.plain_typography import plain_text
 from .intervals import mcnemar_p_value
 from .metrics import Paragraphs, check_alignment, flat
 
@@ -58,6 +59,7 @@ def compare_translations(
     num_samples: int | None = None,
     seed: int = 12345,
     target_language: str | None = None,
+    plain_typography: bool = False,
 ) -> list[Comparison]:
     """BLEU, chrF and document BLEU of every system, compared with the first; document BLEU resamples documents.
 
@@ -68,6 +70,7 @@ def compare_translations(
         num_samples: number of resamples; default: 1,000 for the bootstrap and 10,000 trials for randomisation.
         seed: of the samples.
         target_language: ISO 639 code, by which sacrebleu chooses the BLEU tokenizer.
+        plain_typography: compare with straight quotation marks and apostrophes everywhere, as `score_documents` does.
 
     Raises:
         ValueError: fewer than two systems, an unknown method, or documents that do not match the reference.
@@ -76,8 +79,9 @@ def compare_translations(
         raise ValueError(f"a comparison needs two systems, got {list(systems)}")
     if method not in _TEST_TYPES:
         raise ValueError(f"method must be one of {', '.join(_TEST_TYPES)}, got {method!r}")
-    expected = [flat(document) for document in references]
-    outputs = {name: [flat(document) for document in documents] for name, documents in systems.items()}
+    form = plain_text if plain_typography else str
+    expected = [list(map(form, flat(document))) for document in references]
+    outputs = {name: [list(map(form, flat(document))) for document in documents] for name, documents in systems.items()}
     for documents in outputs.values():
         check_alignment(documents, expected)
     by_sentence = {name: [text for document in documents for text in document] for name, documents in outputs.items()}
@@ -91,7 +95,10 @@ def compare_translations(
     with _sacrebleu_seed(seed):
         found = list(_paired(by_sentence, metrics, method, samples))
         document_metric = {"docBLEU": BLEU(trg_lang=language, references=[joined])}
-        return found + list(_paired(by_document, document_metric, method, samples))
+        found += _paired(by_document, document_metric, method, samples)
+    if plain_typography:
+        found = [replace(one, signature=f"{one.signature}|typography:plain") for one in found]
+    return found
 
 
 def compare_contrastive(outcomes: Mapping[str, Sequence[bool]], metric: str = "accuracy") -> list[Comparison]:

@@ -49,6 +49,18 @@ def test_scores_are_those_of_sacrebleu() -> None:
     assert scores["good", "docBLEU"] == pytest.approx(BLEU().corpus_score(joined[0], [joined[1]]).score)
 
 
+def test_plain_typography_sees_no_difference_between_apostrophes() -> None:
+    straight = [[["l'eau de l'arbre est là"]] for _ in range(8)]
+    curly = [[["l\u2019eau de l\u2019arbre est là"]] for _ in range(8)]
+    systems = {"curly": curly, "straight": straight}
+    found = compare_translations(systems, straight, num_samples=10)
+    assert found[0].score < 100
+    assert "typography" not in found[0].signature
+    found = compare_translations(systems, straight, num_samples=10, plain_typography=True)
+    assert [round(item.score) for item in found] == [100] * len(found)
+    assert all(item.signature.endswith("|typography:plain") for item in found)
+
+
 def test_the_order_of_two_systems_does_not_change_how_sure_their_difference_is() -> None:
     one = compare_translations({"a": GOOD, "b": BAD}, REFERENCES, num_samples=50, method="randomisation")
     two = compare_translations({"b": BAD, "a": GOOD}, REFERENCES, num_samples=50, method="randomisation")
