@@ -28,7 +28,7 @@ _OUTPUT_ENDINGS = {"pot": "po", "pdf": "html"}
 _LINE_BREAK = re.compile(r"[\r\n\v\f\x1c-\x1e\x85\u2028\u2029]+")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class TranslatedSentence:
     """A sentence of a file, its translation, and the index of its paragraph in the whole file."""
 
@@ -92,6 +92,10 @@ class SentenceNotes(NamedTuple):
         return self.match is not None and self.match.score == 100
 
 
+# Of a sentence about which nothing is known: one object, since a corpus may have millions.
+_NO_NOTES = SentenceNotes(None, (), None)
+
+
 @dataclass(frozen=True)
 class TranslatedFile:
     """Translations of a file.
@@ -113,7 +117,7 @@ class TranslatedFile:
     from_memory: list[list[bool]] | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class _SplitUnit:
     unit: Unit
     segments: list[Segment]
@@ -208,6 +212,8 @@ def _notes(document: TranslatedDocument) -> list[SentenceNotes]:
     matches = {match.sentence: match for match in document.memory}
     return [
         SentenceNotes(None if one is None else one.confidence, tuple(reasons[index]), matches.get(index))
+        if one is not None or reasons[index] or index in matches
+        else _NO_NOTES
         for index, one in enumerate(confidences)
     ]
 

@@ -18,7 +18,7 @@ from ..text_files import byte_order_mark
 Translations = Sequence[Sequence[str]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Unit:
     """A unit of text in a file: a segment, a line, a sentence of subtitles.
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..corpus_files import CorpusError, parse_json, read_bytes
 from ..documents import ParallelDocument
-from ..text_files import decode_text
+from ..text_files import byte_order_mark, decode_text
 from .document_file import CorpusFile, Translations, Unit, UnitDocument
 
 
@@ -18,7 +18,7 @@ class JsonLinesFile(CorpusFile):
 
     Args:
         path: where it was read, or None.
-        lines: the lines of the file, with or without a document.
+        lines: the lines of the file without their documents: what stands behind each, and lines without one.
         contents: index of the line -> the document on it.
         languages: source and target language.
     """
@@ -43,7 +43,8 @@ class JsonLinesFile(CorpusFile):
         contents = {
             index: _checked(path, index + 1, text, languages) for index, text in enumerate(lines) if text.strip()
         }
-        file = cls(Path(path), lines, contents, languages)
+        ends = [line[len(line.rstrip()) :] if line.strip() else line for line in lines]
+        file = cls(Path(path), ends, contents, languages)
         file.original = content
         return file
 
@@ -56,7 +57,8 @@ class JsonLinesFile(CorpusFile):
         return cls(None, [""] * (len(contents) + 1), contents, (source_language, target_language))
 
     def translated(self, translations: Translations) -> bytes:
-        lines = list(self._lines)
+        # Encoded line by line: a corpus of millions of sentences takes much of the memory.
+        lines = [line.encode("utf-8", "replace") for line in self._lines]
         source, target = self._languages
         for (index, content), texts in zip(self._contents.items(), translations, strict=True):
             rest = iter(texts)
@@ -65,8 +67,8 @@ class JsonLinesFile(CorpusFile):
                 for paragraph in content["paragraphs"]
             ]
             written = json.dumps(content | {"paragraphs": paragraphs}, ensure_ascii=False)
-            lines[index] = written + lines[index][len(lines[index].rstrip()) :]
-        return self._encoded("\n".join(lines))
+            lines[index] = written.encode("utf-8", "replace") + lines[index]
+        return byte_order_mark(self.original) + b"\n".join(lines)
 
 
 def _units(paragraph: dict[str, Any], languages: tuple[str, str], line: int) -> tuple[Unit, ...]:
