@@ -145,7 +145,8 @@ class Batches(torch.utils.data.Dataset[list[dict[str, Any]]]):
     """
 
     def __init__(self, pairs: Dataset, max_tokens: int, seed: int):
-        self.pairs, self.rows = pairs.select_columns(["input_ids", "labels"]), list[list[int]]()
+        self.pairs = pairs.select_columns(["input_ids", "labels"])
+        self.rows: list[list[int]] = []
         lengths, random = np.array(pairs["length"][:]), np.random.default_rng(seed)
         for start in range(0, len(lengths), POOL):
             pool: list[list[int]] = [[]]

@@ -10,6 +10,7 @@ restored, and the headers and footers that pages repeat are left out. Text in le
 import html
 import io
 import re
+import threading
 import unicodedata
 import zlib
 from collections import Counter
@@ -26,6 +27,9 @@ from ..corpus_files import CorpusError, read_bytes
 NO_PDFTEXT = "reading PDF needs pdftext: pip install 'hier_nmt[pdf]'"
 # What the compressed parts of a file may expand to, all together.
 MAX_BYTES = 1 << 28
+_READ_AT_ONCE = 1 << 16
+# PDFium may not be called by two threads at a time, not even for different files.
+_PDFIUM = threading.Lock()
 _STREAM = re.compile(rb"stream\r?\n")
 _DOUBLE_COMPRESSION = re.compile(rb"(?:FlateDecode|/Fl|LZWDecode)\b[\s/]*(?:FlateDecode|Fl|LZWDecode)\b")
 # Text in larger letters than most is a heading, by the ratio of the sizes.
@@ -35,6 +39,8 @@ _MAX_HEADING = 200
 _MARGIN = 0.1
 # The number of a page, or text that has letters: a number in a table stays.
 _FURNITURE = re.compile(r"\W*(?:\d{1,4}|[ivxlc]+)\W*|.*[^\W\d_].*")
+# Bullets of symbol fonts are in the private use area.
+_SYMBOL_BULLET = re.compile("^[\ue000-\uf8ff](?=\\s|$)")
 _BULLET = re.compile(r"[•●▪◦‣∙·*]\s")
 # What begins an item of a list, unless a sentence goes on there.
 _ITEM = re.compile(r"[–—-]\s|\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{1,4})[.)]\s")
@@ -129,22 +135,30 @@ def pdf_as_html(path: str | Path, language: str) -> str:
 
 def _check_size(content: bytes, path: str | Path) -> None:
     """Raises CorpusError for a file whose streams expand to too much, before a reader expands them."""
-    total = 0
-    for match in _STREAM.finditer(content):
-        expander = zlib.decompressobj()
-        rest: bytes = content[match.end() : match.end() + 2]
-        # Other filters do not expand much.
-        if len(rest) < 2 or rest[0] & 0x0F != 8 or int.from_bytes(rest, "big") % 31:
-            continue
-        rest = content[match.end() :]
-        try:
-            while rest and not expander.eof and total <= MAX_BYTES:
-                total += len(expander.decompress(rest, 1 << 20))
-                rest = expander.unconsumed_tail
-        except zlib.error:
-            continue
-    if total > MAX_BYTES or _DOUBLE_COMPRESSION.search(content):
+    if _DOUBLE_COMPRESSION.search(content):
+        raise CorpusError(path, None, "compressed twice", "such files may expand to any size and are not read")
+    total = sum(_expanded_size(content, match.end()) for match in _STREAM.finditer(content))
+    if total > MAX_BYTES:
         raise CorpusError(path, None, "file too large", f"it expands to more than {MAX_BYTES >> 20} MB")
+
+
+def _expanded_size(content: bytes, start: int) -> int:
+    """The size that a stream of Deflate expands to, or a size above the limit; 0 for other filters, which do not expand
+    much."""
+    header = int.from_bytes(content[start : start + 2], "big")
+    if header >> 8 & 0x0F != 8 or header % 31:
+        return 0
+    size, expander, view = 0, zlib.decompressobj(), memoryview(content)
+    try:
+        while start < len(content) and not expander.eof and size <= MAX_BYTES:
+            part: bytes | memoryview = view[start : start + _READ_AT_ONCE]
+            start += len(part)
+            while part and size <= MAX_BYTES:
+                size += len(expander.decompress(part, 1 << 20))
+                part = expander.unconsumed_tail
+    except zlib.error:
+        pass
+    return size
 
 
 def _read_pages(content: bytes, path: str | Path) -> list[list[list[_Line]]]:
@@ -155,7 +169,8 @@ def _read_pages(content: bytes, path: str | Path) -> list[list[list[_Line]]]:
     except ImportError:
         raise ImportError(NO_PDFTEXT) from None
     try:
-        pages = dictionary_output(io.BytesIO(content), disable_links=True)
+        with _PDFIUM:
+            pages = dictionary_output(io.BytesIO(content), disable_links=True)
     except PdfPasswordError as error:
         raise CorpusError(path, None, "encrypted file", "it needs a password") from error
     except Exception as error:  # a broken file ends in errors of several kinds
@@ -198,7 +213,7 @@ def _line(line: Mapping[str, Any], page_height: float) -> _Line:
     is_code = bool(fonts) and all(_EQUAL_WIDTHS.search(font["name"] or "") for _, font in fonts)
     size = round(max(fonts, key=itemgetter(0))[1]["size"], 1) if fonts else 0.0
     is_in_margin = bottom <= _MARGIN * page_height or top >= (1.0 - _MARGIN) * page_height
-    text = re.sub(r"\s+", " ", text).strip()
+    text = _SYMBOL_BULLET.sub("•", re.sub(r"\s+", " ", text).strip())
     return _Line(text, left, right, size, is_code, round(top) if is_in_margin else None)
 
 

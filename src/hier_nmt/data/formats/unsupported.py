@@ -56,7 +56,9 @@ def check_is_plain_text(path: Path, ending: str, start: bytes) -> None:
         if start.startswith(mark):
             raise _refusal(path, f"{name}, since it starts with {mark.decode('latin-1')!r}")
     if ending == "pdf" or start.startswith(b"%PDF-"):
-        raise CorpusError(path, None, "a PDF file where none is read", "to translate it, give --format pdf")
+        raise CorpusError(
+            path, None, "a PDF file", "to translate it, give --format pdf; other commands do not read PDF"
+        )
     if re.match(rb"(?i)<!doctype html|<html[\s>]", start):
         raise CorpusError(path, None, "a page without its file ending", "it is HTML: give --format html")
     is_known = ending in _PLAIN_ENDINGS or _LANGUAGE_ENDING.fullmatch(ending)

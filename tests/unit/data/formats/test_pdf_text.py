@@ -5,7 +5,10 @@
 import re
 import sys
 import zlib
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pdf_files import Line, paragraph, pdf
@@ -110,6 +113,24 @@ def test_items_of_lists_are_apart_and_dashes_in_sentences_are_not(tmp_path) -> N
     ]
 
 
+def test_a_bullet_of_a_symbol_font_begins_an_item() -> None:
+    def line(text: str, top: float) -> dict[str, Any]:
+        return {"bbox": [50, top, 300, top + 10], "spans": [{"text": text, "font": {"name": "Symbol", "size": 10}}]}
+
+    lines = [line("\uf0b7 One item that is long", 300), line("\uf0a7 another one", 312), line("no \uf0b7 bullet", 324)]
+    found = [pdf_text._line(one, 600).text for one in lines]
+    assert found == ["\u2022 One item that is long", "\u2022 another one", "no \uf0b7 bullet"]
+
+
+def test_threads_may_read_at_the_same_time(tmp_path) -> None:
+    for number in range(64):
+        page = paragraph(50, 450, *[f"Line {line} of file {number}." for line in range(20)])
+        (tmp_path / f"{number}.pdf").write_bytes(pdf(*[page] * 5))
+    with ThreadPoolExecutor(16) as threads:
+        pages = list(threads.map(lambda number: pdf_as_html(tmp_path / f"{number}.pdf", "en"), range(64)))
+    assert [page.count(f"Line 7 of file {number}.") for number, page in enumerate(pages)] == [5] * 64
+
+
 def test_code_keeps_its_lines(tmp_path) -> None:
     code = [Line(50, 400, "for x in y:", 10, "code"), Line(74, 388, "print(x < 1)", 10, "code")]
     page = [*paragraph(50, 450, "This is how:"), *code, *paragraph(50, 330, "That is all.")]
@@ -147,15 +168,21 @@ def test_files_without_readable_text_are_errors(tmp_path, content, message) -> N
         pdf_as_html(tmp_path / "a.pdf", "en")
 
 
-@pytest.mark.parametrize("filters", ["/FlateDecode", "[/FlateDecode /FlateDecode]"])
-def test_a_file_that_expands_to_too_much_is_refused(tmp_path, monkeypatch, filters) -> None:
+@pytest.mark.parametrize(
+    ("filters", "size", "message"),
+    [
+        ("/FlateDecode", 20_000, "file too large"),
+        ("[/FlateDecode /FlateDecode]", 10, "compressed twice"),
+        ("/FlateDecode", 5_000, None),
+    ],
+)
+def test_a_file_that_expands_to_too_much_is_refused(tmp_path, monkeypatch, filters, size, message) -> None:
     monkeypatch.setattr(pdf_text, "MAX_BYTES", 10_000)
-    size = 20_000 if filters == "/FlateDecode" else 10
     stream = zlib.compress(bytes(size))
     content = pdf(paragraph(50, 450, "A text."))
     content += f"99 0 obj\n<</Filter {filters}/Length {len(stream)}>>\nstream\n".encode() + stream + b"\nendstream\n"
     (tmp_path / "a.pdf").write_bytes(content)
-    with pytest.raises(CorpusError, match="file too large"):
+    with nullcontext() if message is None else pytest.raises(CorpusError, match=message):
         pdf_as_html(tmp_path / "a.pdf", "en")
 
 
