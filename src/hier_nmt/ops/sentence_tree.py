@@ -116,17 +116,28 @@ def traverse_tree(
     return indices, relevance(query, summed_keys[0], indices).masked_fill(~is_kept, -torch.inf)
 
 
+def highest_columns(scores: torch.Tensor, t: int) -> torch.Tensor:
+    """Columns [..., t] of the highest scores [..., C]; of equal ones the first."""
+    return scores.argsort(dim=-1, descending=True, stable=True)[..., :t]
+
+
 def search_tree(
     query: torch.Tensor,
     keys: Sequence[torch.Tensor],
     masks: Sequence[torch.Tensor],
     t: int,
     own_sentence_ids: torch.Tensor | None,
+    *,
+    score: Callable[..., torch.Tensor] = relevance_of_selected,
+    highest: Callable[..., torch.Tensor] = highest_columns,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Leaves [B, H, Q, t] that the walk keeps, ascending, and which of the places are filled [B, H, Q, t].
 
     Args as in `traverse_tree`, except that `keys` are those whose products with the query decide, and that the id of an
-    own sentence that the document does not have is 0.
+    own sentence that the document does not have is 0; and:
+
+    Args:
+        score, highest: replacements of `relevance_of_selected` and `highest_columns` with the same arguments.
     """
     level = start_level(masks, t)
     num_nodes = masks[level].shape[1]
@@ -141,15 +152,13 @@ def search_tree(
         candidates = candidates.clamp_max(masks[level].shape[1] - 1)
         exists = exists & look_up(masks[level], candidates)
         # Adding zero turns negative zeros into positive ones; NaN ranks first.
-        scores = (relevance_of_selected(query, keys[level], candidates) + 0.0).nan_to_num(
-            torch.inf, torch.inf, -torch.inf
-        )
+        scores = (score(query, keys[level], candidates) + 0.0).nan_to_num(torch.inf, torch.inf, -torch.inf)
         if own_sentence_ids is not None:
             # Without an own sentence this is the path of leaf -1, which has no nodes.
             is_own_path = candidates == ((own_sentence_ids - 1) >> level)[:, None, :, None]
             scores = scores.masked_fill(is_own_path, torch.inf)
         scores = scores.masked_fill(~exists, -torch.inf)
-        best = scores.argsort(dim=-1, descending=True, stable=True)[..., :t]
+        best = highest(scores, t)
         nodes, is_kept = in_order(candidates.gather(-1, best), scores.gather(-1, best) != -torch.inf)
     return in_order(nodes, is_kept)
 

@@ -192,15 +192,6 @@ def test_a_merge_that_divides_has_a_gradient_beside_padding():
 
 
 @pytest.mark.parametrize("selection", ["cumulative", "node"])
-def test_queries_in_parts_equal_the_loop(monkeypatch, selection):
-    monkeypatch.setattr(tree_search, "CANDIDATES_AT_ONCE", 50)
-    query, keys, masks = random_walk(WITH_HOLES, num_queries=7)
-    own = torch.tensor([[1], [3], [6], [11]]).expand(-1, 7)
-    assert_walk_equals_the_loop(query, keys, masks, 2, selection)
-    assert_walk_equals_the_loop(query, keys, masks, 2, selection, own)
-
-
-@pytest.mark.parametrize("selection", ["cumulative", "node"])
 @pytest.mark.parametrize("t", [1, 2, 5])
 def test_in_float32_the_same_sentences_are_found_with_ties(selection, t):
     # Whole numbers of width 4 = 2 * 2: every score is exact.

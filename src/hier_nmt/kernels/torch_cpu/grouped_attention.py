@@ -20,7 +20,7 @@ from torch.nn import functional
 
 from ...ops.numerics import chunk_size, full_precision
 from ...ops.sentence_spans import SentenceSpans
-from .block_plan import Chunk, RowOrder, Slab, plan_blocks, rank_sentences
+from .block_plan import Chunk, Slab, plan_blocks, rank_sentences
 from .buffer_pool import BufferPool, thread_buffers
 from .processor import copy_to_device, multiplies_bfloat16
 
@@ -106,7 +106,7 @@ class Arithmetic(NamedTuple):
         logits = self.multiply("logits", key, query.transpose(1, 2), scaling * LOG2_E)
         if logits.dtype != self.sums.dtype:
             logits = self.sums.take("logits", *logits.shape).copy_(logits)
-        return logits if chunk.attend_mask is None else logits.masked_fill_(~chunk.attend_mask, -torch.inf)
+        return logits.masked_fill_(~chunk.attend_mask, -torch.inf)
 
 
 def attend_slab(
@@ -124,7 +124,7 @@ def attend_slab(
     Args:
         slab: the plan of the heads.
         query: [R, E].
-        key, value: [B * H * K, E], in the order of the slab's `key_order`.
+        key, value: [B * H * K, E].
         scores: added scores [R, C].
         scaling: factor on query . key.
         dropout: on the weights.
@@ -136,7 +136,7 @@ def attend_slab(
     sums = arithmetic.sums.take("slot sums", 2, num_slots)
     outputs[-1], sums[0, -1], sums[1, -1] = 0.0, -torch.inf, 0.0
     for chunk in slab.chunks():
-        keys = chunk.keys if chunk.attend_mask is None else chunk.keys.clamp_max(len(key) - 1)
+        keys = chunk.keys.clamp_max(len(key) - 1)
         queries, some_keys = arithmetic.gather("queries", query, chunk.rows), arithmetic.gather("keys", key, keys)
         logits = arithmetic.logits(chunk, queries, some_keys, scaling)
         most = logits.amax(1, keepdim=True).clamp_min_(torch.finfo(logits.dtype).min)
@@ -217,7 +217,7 @@ def slab_gradients(
     grad_scores = arithmetic.sums.take("slot sums", num_slots)
     grad_query[-1], grad_scores[-1] = 0.0, 0.0
     for chunk in slab.chunks():
-        keys = chunk.keys if chunk.attend_mask is None else chunk.keys.clamp_max(len(key) - 1)
+        keys = chunk.keys.clamp_max(len(key) - 1)
         queries, some_keys = arithmetic.gather("queries", query, chunk.rows), arithmetic.gather("keys", key, keys)
         values, grads = arithmetic.gather("values", value, keys), arithmetic.gather("grads", grad_output, chunk.rows)
         logits = arithmetic.logits(chunk, queries, some_keys, scaling)
@@ -267,13 +267,14 @@ class GroupedAttention(torch.autograd.Function):
         """Output [B, H, Q, E]."""
         output, normaliser = None, scores.new_empty(scores.shape[:3])
         arithmetic = Arithmetic.of(query, scores)
-        key_order = RowOrder.of(key)
-        flat_key, flat_value = (to_compute_dtype(key_order.flatten(states)) for states in (key, value))
+        flat_key, flat_value = rows_in_compute_dtype(slice(None), key, value)
         slabs = []
         for heads in head_slabs(sentence_ids):
             some = sentence_ids[:, heads]
-            blocks = plan_blocks(some, ranked, key_order, first_head=heads.start)
-            slabs.append(Slab(blocks, ranked, key_order, some.shape[1], some.shape[2], query_positions))
+            blocks = plan_blocks(some, ranked, key.shape[1], first_head=heads.start)
+            slabs.append(
+                Slab(blocks, ranked, key.shape[1], key.shape[2], some.shape[1], some.shape[2], query_positions)
+            )
             flat_query, flat_scores = rows_in_compute_dtype(heads, query, scores)
             of_heads = dropout.of_heads(heads.start)
             merged, sums = attend_slab(
@@ -293,8 +294,7 @@ class GroupedAttention(torch.autograd.Function):
         query, key, value, scores, output, normaliser = ctx.saved_tensors
         slabs, scaling, dropout = ctx.plan
         grad_query = grad_scores = None
-        key_order = RowOrder.of(key)
-        flat_key, flat_value = (to_compute_dtype(key_order.flatten(states)) for states in (key, value))
+        flat_key, flat_value = rows_in_compute_dtype(slice(None), key, value)
         grad_key, grad_value = (scores.new_zeros(len(states) + 1, states.shape[1]) for states in (flat_key, flat_value))
         arithmetic = Arithmetic.of(query, scores)
         first = 0
@@ -307,7 +307,7 @@ class GroupedAttention(torch.autograd.Function):
             grad_scores = with_heads(grad_scores, heads, found.scores, scores)
             first = heads.stop
         arithmetic.release()
-        grad_key, grad_value = (key_order.unflatten(rows[:-1]).to(key.dtype) for rows in (grad_key, grad_value))
+        grad_key, grad_value = (rows[:-1].to(key.dtype).view(key.shape) for rows in (grad_key, grad_value))
         return grad_query, grad_key, grad_value, grad_scores, None, None, None, None, None
 
 
@@ -318,13 +318,12 @@ def with_heads(whole: torch.Tensor | None, heads: slice, part: torch.Tensor, lik
         whole: the states so far, or None before the first heads.
         heads: the heads to set.
         part: their rows.
-        like: a tensor with the shape and the memory order of the whole.
+        like: a tensor with the shape of the whole.
     """
     if heads == slice(0, like.shape[1]):
         return part.view(like.shape)
     if whole is None:
-        order = RowOrder.of(like)
-        whole = order.unflatten(part.new_empty(like.shape[:3].numel(), like.shape[3]))
+        whole = part.new_empty(like.shape)
     whole[:, heads] = part.view(whole[:, heads].shape)
     return whole
 

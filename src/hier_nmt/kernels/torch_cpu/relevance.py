@@ -13,7 +13,7 @@ import torch
 from torch.nn import functional
 
 from ...ops.numerics import chunk_size, full_precision
-from .block_plan import RowOrder, counts, narrowed
+from .block_plan import counts
 from .processor import runs_eagerly_on_processor
 
 # Maximum number of elements of keys that are gathered at a time.
@@ -115,17 +115,15 @@ def relevance_gradients(
         # A key that no query selected has no effect, even if it is NaN.
         selected_key = key.masked_fill((weights == 0).all(2)[..., None], 0.0)
         return weights @ selected_key, weights.transpose(2, 3) @ query
-    order = RowOrder.of(query)
-    rows = order.flatten(key_rows(indices, key.shape[2]).view(indices.shape))  # [R, C] with R = B H Q
-    weights = order.flatten(grad_products).contiguous()
+    rows, weights = key_rows(indices, key.shape[2]), grad_products.flatten(0, 2)  # [R, C] with R = B H Q
     grad_query = functional.embedding_bag(rows, key.flatten(0, 2), mode="sum", per_sample_weights=weights)
-    by_key = narrowed(rows.flatten(), key.shape[:3].numel()).argsort()
+    by_key = rows.flatten().argsort()
     counted = counts(rows.flatten(), key.shape[:3].numel())
     grad_key = functional.embedding_bag(
         by_key // rows.shape[1],
-        order.flatten(query),
+        query.flatten(0, 2),
         offsets=counted.cumsum(0) - counted,
         mode="sum",
         per_sample_weights=weights.flatten()[by_key],
     ).view_as(key)
-    return order.unflatten(grad_query), grad_key
+    return grad_query.view_as(query), grad_key

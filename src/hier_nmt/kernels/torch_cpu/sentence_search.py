@@ -6,7 +6,6 @@ Dimensions: B batch, N sentences, t sentences kept, H heads, Q queries, E head w
 """
 
 import math
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import torch
@@ -14,7 +13,6 @@ from torch.nn import functional
 
 from ...ops.numerics import chunk_size, full_precision
 from .buffer_pool import BufferPool, thread_buffers
-from .processor import runs_eagerly_on_processor
 from .stable_topk import FEW_SCORES, top_columns, top_members
 
 # Maximum number of scores in memory at a time.
@@ -83,31 +81,18 @@ def search_many(
     best = key.new_full((*query.shape[:3], t), -torch.inf)
     indices = torch.zeros(best.shape, dtype=torch.int64, device=query.device)
     num_found = min(t, len(columns.sentences))
-    for documents, heads, some in parts_of_search(query, keys):
-        here = documents, heads
-        some_queries = query[*here, some]
+    size = chunk_size(SCORES_AT_ONCE, query.device) // max(keys.shape[:3].numel(), 1)
+    for start in range(0, query.shape[2], max(size, 1)):
+        some = slice(start, start + max(size, 1))
+        some_queries = query[:, :, some]
         if query.dtype != key.dtype:
             some_queries = buffers.take("queries of a part", *some_queries.shape).copy_(some_queries)
-        scores = limited_products(some_queries, keys[here], limits[here] if has_limits else None, buffers)
-        own = None if own_sentence_ids is None else own_sentence_ids[documents, some]
-        choosable = None if num_choosable is None else num_choosable[documents, some]
+        scores = limited_products(some_queries, keys, limits if has_limits else None, buffers)
+        own = None if own_sentence_ids is None else own_sentence_ids[:, some]
+        choosable = None if num_choosable is None else num_choosable[:, some]
         found = select_allowed(scores, num_found, columns, own, choosable, buffers)
-        indices[*here, some, :num_found], best[*here, some, :num_found] = found
+        indices[:, :, some, :num_found], best[:, :, some, :num_found] = found
     return indices, best
-
-
-def parts_of_search(query: torch.Tensor, key: torch.Tensor) -> Iterator[tuple[slice, slice, slice]]:
-    """Slices of documents, heads and queries whose scores of all keys [B, H, N, E] are in memory at a time."""
-    (batch_size, num_heads, num_queries, _), num_keys = query.shape, key.shape[2]
-    parts = [(slice(None), slice(None))]
-    size = chunk_size(SCORES_AT_ONCE, query.device) // max(batch_size * num_heads * num_keys, 1)
-    if num_queries * num_keys >= SCORES_AT_ONCE // 8 and runs_eagerly_on_processor(key):
-        # The products of one head stay in the CPU's cache, and are computed and compared faster.
-        parts = [(slice(b, b + 1), slice(h, h + 1)) for b in range(batch_size) for h in range(num_heads)]
-        size = SCORES_AT_ONCE // num_keys
-    for documents, heads in parts:
-        for start in range(0, num_queries, max(size, 1)):
-            yield documents, heads, slice(start, start + max(size, 1))
 
 
 def limited_products(

@@ -10,8 +10,6 @@ from .processor import runs_eagerly_on_processor
 # Up to this many scores or rows are sorted or given to `topk`, which takes fewer operations than maxima of integers.
 FEW_SCORES = 2**14
 FEW_ROWS = 64
-# The key of minus infinity, see `ordered_keys`.
-MINUS_INFINITY_KEY = -0x7F800001
 # From this many columns on, those of a row stay adjacent in memory while the maxima are found.
 MIN_ADJACENT = 32
 
@@ -30,12 +28,7 @@ def top_columns(scores: torch.Tensor, t: int, buffers: BufferPool) -> torch.Tens
             return found[..., :t]
     if scores.dtype != torch.float32 or is_few:
         return scores.argsort(dim=-1, descending=True, stable=True)[..., :t]
-    if scores.device.type != "cpu":
-        return first_maxima(ordered_keys(scores, torch.int64, buffers), t, buffers)[0]
-    found, is_clear = clearly_best(scores, t, buffers)
-    if not is_clear.all():
-        found[~is_clear] = first_maxima(ordered_keys(scores[~is_clear], torch.int64, buffers), t, buffers)[0]
-    return found
+    return first_maxima(ordered_keys(scores, buffers), t, buffers)
 
 
 def top_members(
@@ -50,33 +43,16 @@ def top_members(
         buffers: for the keys that are compared.
     """
     grouped = scores.unflatten(-1, (group_size, -1))
-    # The best sentences are in the t groups with the best members.
-    groups, is_clear = clearly_best(grouped.amax(-2).add_(0.0), t, buffers)
+    # The best sentences are in the t groups with the best members; in ascending order, so that of equal ones the first
+    # is the first sentence.
+    groups = first_maxima(ordered_keys(grouped.amax(-2).add_(0.0), buffers), t, buffers).sort(-1).values
     members = grouped.transpose(-1, -2).gather(-2, groups[..., None].expand(*groups.shape, group_size)).flatten(-2)
-    places, are_clear = clearly_best(members.add_(0.0), t, buffers)
-    best = members.gather(-1, places)
+    places = first_maxima(ordered_keys(members.add_(0.0), buffers), t, buffers)
     group = groups.gather(-1, places >> group_size.bit_length() - 1)
-    sentences = group.mul_(group_size).add_(places & group_size - 1)
-    is_clear &= are_clear
-    if not is_clear.all():
-        by_sentence = grouped[~is_clear].transpose(-1, -2).flatten(-2).add_(0.0)
-        again = first_maxima(ordered_keys(by_sentence, torch.int64, buffers), t, buffers)[0]
-        sentences[~is_clear], best[~is_clear] = again, by_sentence.gather(-1, again)
-    return sentences, best
+    return group.mul_(group_size).add_(places & group_size - 1), members.gather(-1, places)
 
 
-def clearly_best(scores: torch.Tensor, t: int, buffers: BufferPool) -> tuple[torch.Tensor, torch.Tensor]:
-    """Columns [..., t] of the t < N highest float32 scores [..., N], and whether each row is certain [...].
-
-    The maxima are those of 32-bit keys, which hold fewer digits of the scores, but enough for most rows.
-    """
-    found, best = first_maxima(ordered_keys(scores, torch.int32, buffers), t + 1, buffers)
-    num_bits = (scores.shape[-1] - 1).bit_length()
-    last, following = best[t - 1] >> num_bits, best[t] >> num_bits
-    return found[..., :t], (last != following) | (last == MINUS_INFINITY_KEY >> num_bits)
-
-
-def ordered_keys(scores: torch.Tensor, dtype: torch.dtype, buffers: BufferPool) -> torch.Tensor:
+def ordered_keys(scores: torch.Tensor, buffers: BufferPool) -> torch.Tensor:
     """Integer keys [N, ...] with the order of the float32 scores [..., N]; of equal scores the first has the largest.
 
     The lowest bits of a key hold its column. The maximum of integers is much faster to find than the maximum and the
@@ -84,19 +60,15 @@ def ordered_keys(scores: torch.Tensor, dtype: torch.dtype, buffers: BufferPool) 
 
     Args:
         scores: as for `top_columns`.
-        dtype: int64; or int32, which drops as many bits of the scores as a column index needs.
         buffers: for the keys.
     """
     num_bits = (scores.shape[-1] - 1).bit_length()
     bits = scores.view(torch.int32).movedim(-1, 0)
-    keys = take_columns("keys", bits.shape, torch.int32, buffers)
-    torch.bitwise_right_shift(bits, 31, out=keys)
-    keys.bitwise_and_(0x7FFFFFFF).bitwise_xor_(bits)  # the bits of negative floats have the reverse order
-    if dtype == torch.int64:
-        keys = take_columns("keys", bits.shape, torch.int64, buffers).copy_(keys).bitwise_left_shift_(num_bits)
-    else:
-        keys.bitwise_and_(-1 << num_bits)
-    numbers = torch.arange(len(bits) - 1, -1, -1, dtype=dtype, device=scores.device)
+    ordered = take_columns("ordered", bits.shape, torch.int32, buffers)
+    torch.bitwise_right_shift(bits, 31, out=ordered)
+    ordered.bitwise_and_(0x7FFFFFFF).bitwise_xor_(bits)  # the bits of negative floats have the reverse order
+    keys = take_columns("keys", bits.shape, torch.int64, buffers).copy_(ordered).bitwise_left_shift_(num_bits)
+    numbers = torch.arange(len(bits) - 1, -1, -1, device=scores.device)
     return keys.bitwise_or_(numbers.view(-1, *[1] * (bits.ndim - 1)))
 
 
@@ -110,8 +82,8 @@ def take_columns(name: str, shape: torch.Size, dtype: torch.dtype, buffers: Buff
     return buffers.take(name, *shape[1:], shape[0], dtype=dtype).movedim(-1, 0)
 
 
-def first_maxima(keys: torch.Tensor, t: int, buffers: BufferPool) -> tuple[torch.Tensor, torch.Tensor]:
-    """Columns [..., t] and values [t, ...] of the t <= N highest of `ordered_keys` [N, ...]."""
+def first_maxima(keys: torch.Tensor, t: int, buffers: BufferPool) -> torch.Tensor:
+    """Columns [..., t] of the t <= N highest of `ordered_keys` [N, ...]."""
     num_keys = len(keys)
     lowest_bits = (1 << (num_keys - 1).bit_length()) - 1
     smallest = torch.iinfo(keys.dtype).min
@@ -125,5 +97,4 @@ def first_maxima(keys: torch.Tensor, t: int, buffers: BufferPool) -> tuple[torch
         torch.sub(keys, turn, out=rest)
         torch.amax(rest, 0, out=best[place])
         best[place] += turn
-    found = num_keys - 1 - (best & lowest_bits).long()
-    return found.movedim(0, -1), best
+    return (num_keys - 1 - (best & lowest_bits)).movedim(0, -1)

@@ -20,7 +20,7 @@ import triton
 import triton.language as tl
 from torch.nn import functional
 
-from ..torch_cpu.block_plan import RowOrder, plan_blocks
+from ..torch_cpu.block_plan import plan_blocks
 from ..torch_cpu.grouped_attention import LOG2_E, flat_rows, grouped_attention, merge
 
 # Minimum size of the matrices that the matrix units of a GPU multiply.
@@ -154,7 +154,7 @@ class TritonAttention(torch.autograd.Function):
         # The larger blocks are taken if they would be half full with all sentences read equally often.
         num_groups = len(ranked.rank) * query.shape[1]
         length = 4 * SHORTEST if sentence_ids.numel() >= 2 * SHORTEST * num_groups else SHORTEST
-        blocks = plan_blocks(sentence_ids, ranked, RowOrder(key.shape[1], key.shape[2]), num_queries=length)
+        blocks = plan_blocks(sentence_ids, ranked, key.shape[1], num_queries=length)
         of_query, of_key, of_value, of_scores = (rows.contiguous() for rows in all_rows(query, key, value, scores))
         num_blocks = len(blocks.group)
         # One additional slot, for pairs without a sentence.
