@@ -147,12 +147,33 @@ def test_the_command_writes_and_says_what(opus_mt: Path, tmp_path: Path, capsys:
     [
         (["--source-language", "de"], "source_language='de', but"),
         (["--num-selected-sentences", "0"], "num_selected_sentences=0 must be at least 1"),
+        (["--context-gate", "1.5"], "context_gate=1.5 is not between 0 and 1"),
+        (["--context-gate", "nan"], "context_gate=nan is not between 0 and 1"),
+        (["--context-gate", "0.5", "--attention", "s4to4"], "context_gate=0.5: attention='s4to4' has no gated blocks"),
     ],
 )
 def test_wrong_options_are_one_line(opus_mt: Path, tmp_path: Path, capsys: Any, arguments: Any, message: str) -> None:
     assert main(["adapt", opus_mt, tmp_path / "ours", *arguments]) == 1
     assert message in capsys.readouterr().err
     assert not (tmp_path / "ours").exists()
+
+
+@pytest.mark.parametrize("attention", ATTENTIONS)
+def test_context_blocks_begin_as_copies_of_their_layers_attention(
+    opus_mt: Path, tmp_path: Path, attention: str
+) -> None:
+    assert main(["adapt", opus_mt, tmp_path / "ours", "--attention", attention, "--context-gate", "0.25"]) == 0
+    weights = load_file(tmp_path / "ours" / "model.safetensors")
+    sources = {"encoder.layers.0.context": "encoder.layers.0.self_attn"}
+    sources |= {"decoder.layers.1.target_context": "decoder.layers.1.self_attn"}
+    sources |= {"decoder.layers.1.context": "decoder.layers.1.encoder_attn"}
+    for block, source in sources.items():
+        for name in ("q_proj.weight", "k_proj.bias", "v_proj.weight", "out_proj.weight"):
+            assert torch.equal(weights[f"model.{block}.attention.{name}"], weights[f"model.{source}.{name}"])
+        norm = weights[f"model.{source}_residual.layer_norm.weight"]
+        assert torch.equal(weights[f"model.{block}.layer_norm.weight"], norm)
+        assert set(weights[f"model.{block}.gate"].tolist()) == {0.25}
+    assert "gates are open (0.25)" in (tmp_path / "ours" / "README.md").read_text(encoding="utf-8")
 
 
 def test_a_folder_with_something_in_it_is_left_alone(opus_mt: Path, tmp_path: Path, capsys: Any) -> None:

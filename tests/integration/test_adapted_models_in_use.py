@@ -25,12 +25,7 @@ def adapted(tmp_path_factory: Any) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("adapted")
     write_opus_mt(folder / "opus-mt-en-fr")
     for attention in ATTENTIONS:
-        adapt_model(str(folder / "opus-mt-en-fr"), folder / attention, attention)
-        model = AutoModelForSeq2SeqLM.from_pretrained(folder / attention)
-        for name, parameter in model.named_parameters():
-            if name.endswith(".gate"):
-                torch.nn.init.constant_(parameter, 0.5)
-        model.save_pretrained(folder / attention)
+        adapt_model(str(folder / "opus-mt-en-fr"), folder / attention, attention, context_gate=0.5)
     return {attention: folder / attention for attention in ATTENTIONS}
 
 

@@ -3,10 +3,12 @@
 """Makes a sentence-level model of the Hub (OPUS-MT, M2M100, NLLB, mBART-50) a document-level one.
 
 hier-nmt adapt Helsinki-NLP/opus-mt-en-de ./my-model --attention conditional
+hier-nmt adapt Helsinki-NLP/opus-mt-en-de ./start --context-gate 0.5
 hier-nmt adapt facebook/nllb-200-distilled-600M ./my-model --source-language en --target-language fr
 
 At first it translates each sentence of a document as the base does alone; `hier-nmt train` with
-training/recipes/adapt.yaml and --init-from ./my-model teaches it to use the others.
+training/recipes/adapt.yaml and --training.init_from=./my-model teaches it to use the others. With --context-gate 0.5 it
+learns that much sooner, but must be trained before it translates as well as the base.
 """
 
 import argparse
@@ -22,6 +24,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("output", type=Path, help="folder to write")
     parser.add_argument("--attention", choices=ATTENTIONS, default="conditional", help="how other sentences are read")
     parser.add_argument("--num-selected-sentences", type=int, metavar="T", help="sentences that a token selects")
+    parser.add_argument(
+        "--context-gate",
+        type=float,
+        default=0.0,
+        metavar="GATE",
+        help="how far what reads other sentences is open at first, 0 (default: the base's translations) to 1",
+    )
     parser.add_argument("--source-language", help="of a model of many languages: ISO 639 code")
     parser.add_argument("--target-language", help="likewise")
     parser.add_argument("--revision", help="branch, tag or commit on the Hub")
@@ -38,6 +47,7 @@ def run(options: argparse.Namespace) -> None:
         options.attention,
         source_language=options.source_language,
         target_language=options.target_language,
+        context_gate=options.context_gate,
         load_options={} if options.revision is None else {"revision": options.revision},
         **fields,
     )

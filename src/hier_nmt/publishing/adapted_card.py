@@ -25,6 +25,10 @@ _SAME_SENTENCE = (
     "A single sentence is translated as the base model does; separators between sentences are unknown to it until it "
     "has been trained on documents."
 )
+_OPEN_GATES = (
+    "The blocks are copies of the attention of their layer, and their gates are open ({gate}), so that they soon learn "
+    "to read the context: train the model on documents before you use it."
+)
 _NON_COMMERCIAL = """
 The weights of the base may not be used commercially, and neither may this model or any that is trained from it.
 """
@@ -41,6 +45,7 @@ class AdaptedModel:
         source_language, target_language: ISO 639 codes, or None for a model of many languages.
         num_parameters: of the model.
         num_new_parameters: of them, those that the base does not have.
+        context_gate: with which the gates of context blocks begin.
     """
 
     base: str
@@ -50,6 +55,7 @@ class AdaptedModel:
     target_language: str | None
     num_parameters: int
     num_new_parameters: int
+    context_gate: float = 0.0
 
 
 def adapted_card(model: AdaptedModel) -> ModelCard:
@@ -64,7 +70,10 @@ def adapted_card(model: AdaptedModel) -> ModelCard:
         tags=list(TAGS),
     )
     pair = f" from {languages[0]} to {languages[1]}" if len(languages) == 2 else ""
-    same = _SAME_SENTENCE if model.attention == "s4to4" else _SAME_SENTENCES
+    if model.context_gate > 0.0:
+        same = _OPEN_GATES.format(gate=model.context_gate)
+    else:
+        same = _SAME_SENTENCE if model.attention == "s4to4" else _SAME_SENTENCES
     call = "" if len(languages) == 2 else ', source_language="en", target_language="fr"'
     non_commercial = _NON_COMMERCIAL if "nc" in (model.license or "").split("-") else ""
     return ModelCard(

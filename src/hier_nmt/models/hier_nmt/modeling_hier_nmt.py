@@ -35,7 +35,14 @@ from ..common.target_labels import shift_tokens_right
 from ..common.translation_embeddings import EncoderDecoderEmbeddingsMixin, OutputLayerMixin
 from .decoding_cache import decoding_cache
 from .encoder_decoder import HierNMTDecoder, HierNMTEncoder, HierNMTPreTrainedModel
-from .sentence_models import GATED_CONTEXT_NAME, adapted_config, adapted_weights, load_sentence_model
+from .sentence_models import (
+    GATED_CONTEXT_NAME,
+    adapted_config,
+    adapted_weights,
+    check_adaptation,
+    copy_attention_to_context_blocks,
+    load_sentence_model,
+)
 from .structure_inputs import mask_right_padding, source_structure, target_numbers
 
 
@@ -167,6 +174,7 @@ class HierNMTForConditionalGeneration(OutputLayerMixin, HierNMTPreTrainedModel, 
         pretrained_model_name_or_path: str | os.PathLike,
         attention: str = "conditional",
         load_options: dict[str, Any] | None = None,
+        context_gate: float = 0.0,
         **options: Any,
     ) -> Self:
         """A document-level model with the weights of a Marian (OPUS-MT), M2M100, NLLB or mBART model.
@@ -180,6 +188,9 @@ class HierNMTForConditionalGeneration(OutputLayerMixin, HierNMTPreTrainedModel, 
             attention: how other sentences are read: `document`, `conditional`, `hierarchical`, `s4to4` or `sentence`,
                 see `adapted_config`.
             load_options: of `from_pretrained` of the sentence-level model, such as `revision` and `token`.
+            context_gate: the value of the gates of context blocks, which begin as copies of their layer's attention.
+                With 0 translations are exactly those of the sentence-level model; with 0.5 the model must be trained
+                before it translates as well, and learns to read its context with far fewer examples.
             options: fields of the configuration that differ, such as `num_selected_sentences=8`; `sep_token_id` and
                 `par_token_id` are the next ids after the vocabulary unless the tokenizer has others.
 
@@ -188,6 +199,7 @@ class HierNMTForConditionalGeneration(OutputLayerMixin, HierNMTPreTrainedModel, 
             OSError: there is no such model, or its weights are a pickle.
         """
         base = load_sentence_model(os.fspath(pretrained_model_name_or_path), **(load_options or {}))
+        check_adaptation(base.config, attention, context_gate)
         config = adapted_config(base.config, attention, **options)
         model = cls(config)
         weights = adapted_weights(base.config, base.state_dict(), config)
@@ -196,6 +208,7 @@ class HierNMTForConditionalGeneration(OutputLayerMixin, HierNMTPreTrainedModel, 
         if unmapped or missing.unexpected_keys:
             raise ValueError(f"weights that do not fit: {', '.join([*unmapped, *missing.unexpected_keys])}")
         model.tie_weights()
+        copy_attention_to_context_blocks(model, context_gate)
         model.generation_config = copy.deepcopy(base.generation_config)
         return model.eval()
 

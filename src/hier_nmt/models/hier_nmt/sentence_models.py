@@ -119,10 +119,15 @@ def _family(base: PreTrainedConfig) -> _Family:
             )
 
 
-def check_adaptation(base: PreTrainedConfig, attention: str) -> None:
-    """Raises ValueError for another network, or an `attention` that is no key of `ADAPTATIONS`."""
+def check_adaptation(base: PreTrainedConfig, attention: str, context_gate: float = 0.0) -> None:
+    """Raises ValueError for another network, an `attention` that is no key of `ADAPTATIONS`, or a gate that it cannot
+    have."""
     if attention not in ADAPTATIONS:
         raise ValueError(f"attention={attention!r} is unknown; choose one of {', '.join(ADAPTATIONS)}.")
+    if not 0.0 <= context_gate <= 1.0:
+        raise ValueError(f"context_gate={context_gate!r} is not between 0 and 1.")
+    if context_gate != 0.0 and "context_block" not in ADAPTATIONS[attention]:
+        raise ValueError(f"context_gate={context_gate!r}: attention={attention!r} has no gated blocks.")
     _family(base)
 
 
@@ -218,6 +223,29 @@ def _end_token_id(config: HierNMTConfig) -> int:
     return ids[0]
 
 
+@torch.no_grad()
+def copy_attention_to_context_blocks(model: Any, gate: float) -> None:
+    """Gives each gated context block, if there are any, the weights of its layer's attention, and its gates one value.
+
+    A block that can already read tokens learns to read those of other sentences with far fewer examples than one with
+    random weights. The selection of sentences keeps its initial weights.
+
+    Args:
+        model: of this package, with the weights of a sentence-level model.
+        gate: the value. Above 0 the model no longer translates exactly as its sentence-level model.
+    """
+    if model.config.context_attention is None:
+        return
+    pairs = [(layer.context, layer.self_attn, layer.self_attn_residual) for layer in model.model.encoder.layers]
+    for layer in model.model.decoder.layers:
+        pairs.append((layer.target_context, layer.self_attn, layer.self_attn_residual))
+        pairs.append((layer.context, layer.encoder_attn, layer.encoder_attn_residual))
+    for block, attention, residual in pairs:
+        block.attention.load_state_dict(attention.state_dict(), strict=False)
+        block.layer_norm.load_state_dict(residual.layer_norm.state_dict())
+        block.gate.fill_(gate)
+
+
 def load_sentence_model(path: str, **kwargs: Any) -> PreTrainedModel:
     """A sentence-level model in float32, from its safetensors files.
 
@@ -266,6 +294,7 @@ __all__ = [
     "adapted_config",
     "adapted_weights",
     "check_adaptation",
+    "copy_attention_to_context_blocks",
     "load_sentence_model",
     "reveal_separators",
 ]
