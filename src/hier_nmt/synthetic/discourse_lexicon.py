@@ -3,7 +3,10 @@
 """The hand-written lexicon of the controlled discourse corpus: nouns by the predicates that fit them, predicates,
 habits, openings of dialogues, words with two translations, and neutral sentences."""
 
+from importlib import resources
 from typing import NamedTuple
+
+import yaml
 
 
 class Noun(NamedTuple):
@@ -111,6 +114,15 @@ def _is(english: str, adjective: str, rest: str = "", feminine: str = "") -> Pre
 def _does(english: str, english_plural: str, french: str, french_plural: str) -> Predicate:
     """A predicate whose French verb agrees in number only."""
     return Predicate(english, english_plural, french, french, french_plural, french_plural)
+
+
+def _two_senses() -> tuple[TwoSenses, ...]:
+    text = resources.files(__package__).joinpath("two_senses.yaml").read_text(encoding="utf-8")
+    words = []
+    for row in yaml.safe_load(text):
+        first, second = (tuple(map(tuple, sense)) for sense in row["topics"])
+        words.append(TwoSenses(row["english"], (first, second), tuple(map(tuple, row["sentences"]))))
+    return tuple(words)
 
 
 NOUN_CLASSES = (
@@ -272,116 +284,7 @@ ADDRESSES = (
     ("I believe you.", "Je vous crois.", "Je te crois."),
 )
 
-TWO_SENSES = (
-    TwoSenses(
-        "bank",
-        (
-            (
-                ("{name} has to change some money.", "{name} doit changer de l'argent."),
-                ("{name} has lost a cheque.", "{name} a perdu un chèque."),
-            ),
-            (
-                ("{name} is rowing down the river.", "{name} descend la rivière à la rame."),
-                ("{name} is fishing in the river.", "{name} pêche dans la rivière."),
-            ),
-        ),
-        (
-            ("The bank is on the left.", "La banque est à gauche.", "La rive est à gauche."),
-            ("The bank is not far.", "La banque n'est pas loin.", "La rive n'est pas loin."),
-            ("We are near the bank.", "Nous sommes près de la banque.", "Nous sommes près de la rive."),
-        ),
-    ),
-    TwoSenses(
-        "nail",
-        (
-            (
-                ("{name} is hanging a picture on the wall.", "{name} accroche un tableau au mur."),
-                ("{name} is holding a hammer.", "{name} tient un marteau."),
-            ),
-            (
-                ("{name} has hurt a finger.", "{name} s'est fait mal au doigt."),
-                ("{name} is wearing red polish.", "{name} porte du vernis rouge."),
-            ),
-        ),
-        (
-            ("The nail is too long.", "Le clou est trop long.", "L'ongle est trop long."),
-            ("The nail is broken.", "Le clou est cassé.", "L'ongle est cassé."),
-            ("The nail is very thin.", "Le clou est très fin.", "L'ongle est très fin."),
-        ),
-    ),
-    TwoSenses(
-        "plant",
-        (
-            (
-                ("{name} works in the steel industry.", "{name} travaille dans la sidérurgie."),
-                ("{name} manages two hundred workers.", "{name} dirige deux cents ouvriers."),
-            ),
-            (
-                ("{name} loves gardening.", "{name} adore le jardinage."),
-                ("{name} is watering the garden.", "{name} arrose le jardin."),
-            ),
-        ),
-        (
-            ("The plant is very big.", "L'usine est très grande.", "La plante est très grande."),
-            ("The plant is well known.", "L'usine est bien connue.", "La plante est bien connue."),
-            ("The plant is in danger.", "L'usine est en danger.", "La plante est en danger."),
-        ),
-    ),
-    TwoSenses(
-        "bat",
-        (
-            (
-                ("{name} is the best player of the baseball team.", "{name} est la star de l'équipe de baseball."),
-                ("{name} is at the baseball match.", "{name} est au match de baseball."),
-            ),
-            (
-                ("{name} is exploring a dark cave.", "{name} explore une grotte sombre."),
-                ("{name} studies nocturnal animals.", "{name} étudie les animaux nocturnes."),
-            ),
-        ),
-        (
-            ("The bat is on the roof.", "La batte est sur le toit.", "La chauve-souris est sur le toit."),
-            ("The bat is brown.", "La batte est marron.", "La chauve-souris est marron."),
-            ("The bat is quite small.", "La batte est assez petite.", "La chauve-souris est assez petite."),
-        ),
-    ),
-    TwoSenses(
-        "seal",
-        (
-            (
-                ("{name} collects medieval documents.", "{name} collectionne les documents médiévaux."),
-                ("{name} is opening a royal decree.", "{name} ouvre un décret royal."),
-            ),
-            (
-                ("{name} is visiting the zoo.", "{name} visite le zoo."),
-                ("{name} is crossing the Arctic Ocean.", "{name} traverse l'océan Arctique."),
-            ),
-        ),
-        (
-            ("The seal is very old.", "Le sceau est très vieux.", "Le phoque est très vieux."),
-            ("The seal is superb.", "Le sceau est superbe.", "Le phoque est superbe."),
-            ("The seal is rather small.", "Le sceau est plutôt petit.", "Le phoque est plutôt petit."),
-        ),
-    ),
-    TwoSenses(
-        "trunk",
-        (
-            (
-                ("{name} is packing for the journey.", "{name} prépare les bagages."),
-                ("{name} is driving to the airport.", "{name} conduit jusqu'à l'aéroport."),
-            ),
-            (
-                ("{name} is watching the elephants.", "{name} regarde les éléphants."),
-                ("{name} is on safari.", "{name} est en safari."),
-            ),
-        ),
-        (
-            ("The trunk is enormous.", "Le coffre est énorme.", "La trompe est énorme."),
-            ("The trunk is dirty.", "Le coffre est sale.", "La trompe est sale."),
-            ("The trunk is too short.", "Le coffre est trop court.", "La trompe est trop courte."),
-        ),
-    ),
-)
+TWO_SENSES = _two_senses()
 
 HABITS = (
     Habit("swims", "nage"),
