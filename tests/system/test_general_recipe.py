@@ -84,11 +84,15 @@ def test_the_first_steps_of_the_general_recipe_lower_the_loss_of_every_corpus(se
 
 
 @pytest.mark.parametrize("attention", ["document", "conditional", "hierarchical"])
-def test_the_first_steps_of_the_gated_recipe_open_the_gates_and_lower_the_loss(sentence_run, attention: str) -> None:
+@pytest.mark.parametrize("gate", [0.0, 0.5])
+def test_the_first_steps_of_the_gated_recipe_open_the_gates_and_lower_the_loss(
+    sentence_run, attention: str, gate: float
+) -> None:
     folder, before = sentence_run
-    start, output = folder / f"start-{attention}", folder / f"run-{attention}"
-    assert main(["adapt", str(folder / "run"), str(start), "--attention", attention]) == 0
-    evaluations = train(RECIPES / "general-gated.yaml", folder, output, f"--training.init_from={start}")
+    start, output = folder / f"start-{attention}-{gate}", folder / f"run-{attention}-{gate}"
+    assert main(["adapt", str(folder / "run"), str(start), "--attention", attention, "--context-gate", str(gate)]) == 0
+    options = [*context_overrides(folder), f"--training.init_from={start}"]
+    evaluations = train(RECIPES / "general-gated.yaml", folder, output, *options)
     assert evaluations[-1]["eval_loss"] < before[-1]["eval_loss"]
     model = AutoModelForSeq2SeqLM.from_pretrained(output)
     gates = [weight for name, weight in model.named_parameters() if name.endswith(".gate")]

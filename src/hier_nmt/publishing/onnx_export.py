@@ -9,6 +9,7 @@ Dimensions: B batch, S source tokens, L target tokens so far, H heads, E head wi
 """
 
 import json
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
@@ -32,8 +33,10 @@ except ImportError:
 ENCODER_FILE = "encoder.onnx"
 DECODER_FILE = "decoder.onnx"
 SETTINGS_FILE = "onnx.json"
-# Of the documents that the graphs of networks with context take; longer ones are left to PyTorch.
+# At most this many sentences have a place in the graphs of networks with context; longer documents are left to PyTorch.
 NUM_SENTENCES = 256
+# A place for so many source tokens of a window: every step computes with all places, empty ones, too.
+TOKENS_OF_A_PLACE = 16
 _LENGTH = 7
 _SPECIAL_IDS = ("pad_token_id", "eos_token_id", "decoder_start_token_id", "sep_token_id", "par_token_id")
 _NO_ONNX = "exporting needs onnx, onnxscript and onnxruntime: pip install 'hier_nmt[export]'"
@@ -204,6 +207,15 @@ def check_exportable(config: Any) -> None:
         )
 
 
+def num_graph_sentences(config: Any) -> int:
+    """The number of sentences for which the graphs of a network have places: a power of two, enough for most windows.
+
+    Windows of more sentences are translated by PyTorch.
+    """
+    places = 2 ** math.ceil(math.log2(max(config.max_source_tokens / TOKENS_OF_A_PLACE, 16)))
+    return min(places, NUM_SENTENCES)
+
+
 def export_model(model: PreTrainedModel, folder: str | Path) -> Path:
     """Writes both graphs and the settings of decoding into the folder, and returns the folder.
 
@@ -223,7 +235,8 @@ def export_model(model: PreTrainedModel, folder: str | Path) -> Path:
     # Other attention implementations branch on shapes.
     model = model.float().eval()
     model.set_attn_implementation("eager")
-    with torch.no_grad(), graph_of_sentences(NUM_SENTENCES):
+    num_sentences = num_graph_sentences(model.config)
+    with torch.no_grad(), graph_of_sentences(num_sentences):
         encoder = EncoderGraph(model)
         # Lengths that nothing else has tell which dimensions are those of tokens.
         memory, longer = (encoder.memory(*_source(length)) for length in (_LENGTH, _LENGTH + 2))
@@ -248,7 +261,7 @@ def export_model(model: PreTrainedModel, folder: str | Path) -> Path:
     ]
     encodes = config.encoder_reads_encodings or config.decoder_reads_source_encodings
     encodes = encodes or config.decoder_reads_target_encodings or config.context_attention is not None
-    settings["max_sentences"] = NUM_SENTENCES if encodes else None
+    settings["max_sentences"] = num_sentences if encodes else None
     (folder / SETTINGS_FILE).write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
     return folder
 

@@ -30,8 +30,18 @@ class OnnxTranslator:
             open_session(folder / name, num_threads) for name in (ENCODER_FILE, DECODER_FILE)
         )
 
+        self._separators = [self.settings[f"{name}_token_id"] for name in ("sep", "par")]
+
     def generate(self, sources: Sequence[Sequence[int]], max_new_tokens: int) -> list[list[int]]:
-        """The most likely token at each step for each window of source ids, without start and end tokens."""
+        """The most likely token at each step for each window of source ids, without start and end tokens.
+
+        Raises:
+            ValueError: a window of more sentences than the graphs have places for.
+        """
+        most, separators = self.settings["max_sentences"], self._separators
+        num_sentences = 1 + max(sum(token in separators for token in row) for row in sources)
+        if most is not None and num_sentences > most:
+            raise ValueError(f"a window of {num_sentences} sentences: the graphs have places for {most}")
         pad, eos = self.settings["pad_token_id"], self.settings["eos_token_id"]
         length = max(map(len, sources))
         input_ids = np.array([[*row, *[pad] * (length - len(row))] for row in sources], dtype=np.int64)
@@ -51,9 +61,10 @@ class OnnxTranslator:
                     row.append(int(token))
             if is_done.all():
                 break
-            separators = [self.settings[f"{name}_token_id"] for name in ("sep", "par")]
             sentence_ids = _extended_ids(sentence_ids, newest[:, 0], separators, is_done)
             paragraph_ids = _extended_ids(paragraph_ids, newest[:, 0], separators[1:], is_done)
+            if most is not None:
+                sentence_ids = np.minimum(sentence_ids, most)
             newest = chosen[:, None]
         return written
 

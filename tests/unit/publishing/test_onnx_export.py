@@ -10,12 +10,14 @@ from tiny_models import tiny_config, tiny_model
 from tiny_recurrent_models import tiny_config as tiny_recurrent_config
 from transformers import AutoModelForSeq2SeqLM
 
+from hier_nmt import HierNMTConfig
 from hier_nmt.data.tokenization import load_tokenizers
 from hier_nmt.publishing import onnx_export
 from hier_nmt.publishing.onnx_export import (
     ExportError,
     check_exportable,
     export_model,
+    num_graph_sentences,
     quantize_model,
 )
 from hier_nmt.publishing.onnx_model import OnnxModel, check_equal
@@ -144,3 +146,11 @@ def test_a_network_writes_the_same_through_onnx(changes, tmp_path, monkeypatch) 
     assert OnnxTranslator(tmp_path).generate(sources, 9) == rows
     many = torch.tensor([[6, sep] * 8 + [eos]])
     assert torch.equal(*(one.generate(input_ids=many, max_new_tokens=5) for one in (model, other)))
+    if other.settings["max_sentences"] is not None:
+        with pytest.raises(ValueError, match="a window of 9 sentences: the graphs have places for 6"):
+            OnnxTranslator(tmp_path).generate(many.tolist(), 5)
+
+
+@pytest.mark.parametrize(("tokens", "places"), [(16, 16), (400, 32), (512, 32), (513, 64), (65_536, 256)])
+def test_graphs_have_places_for_the_sentences_of_a_window(tokens: int, places: int) -> None:
+    assert num_graph_sentences(HierNMTConfig(max_source_tokens=tokens)) == places
