@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=float,
         default=0.0,
         metavar="GATE",
-        help="how far what reads other sentences is open at first, 0 (default: the base's translations) to 1",
+        help="initial value of the gates of the context blocks, 0 (default: translations are those of the base) to 1",
     )
     parser.add_argument("--source-language", help="of a model of many languages: ISO 639 code")
     parser.add_argument("--target-language", help="likewise")

@@ -63,7 +63,7 @@ def adapt_model(
         source_language, target_language: ISO 639 codes. Default: those that the tokenizer names; a model of many
             languages without them is told at each translation.
         load_options: `revision`, `token` and others of `from_pretrained`.
-        context_gate: with which the gates of context blocks begin, 0 to 1.
+        context_gate: initial value of the gates of context blocks, 0 to 1.
         options: fields of the configuration that differ.
 
     Raises:
@@ -72,8 +72,9 @@ def adapt_model(
         OSError: there is no such model, or its weights are a pickle.
     """
     with new_folder(output) as folder:
-        options = {"context_gate": context_gate, **options}
-        return _write_adapted(path, folder, attention, source_language, target_language, load_options or {}, options)
+        return _write_adapted(
+            path, folder, attention, source_language, target_language, load_options or {}, context_gate, options
+        )
 
 
 def _write_adapted(
@@ -83,14 +84,15 @@ def _write_adapted(
     source_language: str | None,
     target_language: str | None,
     load_options: dict[str, Any],
+    context_gate: float,
     options: dict[str, Any],
 ) -> Adaptation:
     config = AutoConfig.from_pretrained(path, **load_options)
-    check_adaptation(config, attention, options["context_gate"])
+    check_adaptation(config, attention, context_gate)
     tokenizers = _tokenizers(path, config, load_options)
     languages = _languages(tokenizers, path, source_language, target_language, load_options)
     options = {**tokenizers.separator_ids, **languages.fields, **options}
-    model = HierNMTForConditionalGeneration.from_sentence_model(path, attention, load_options, **options)
+    model = HierNMTForConditionalGeneration.from_sentence_model(path, attention, load_options, context_gate, **options)
     if languages.target_token_id is not None:
         model.generation_config.forced_bos_token_id = languages.target_token_id
     sizes = [(name, weight.numel()) for name, weight in model.named_parameters()]
@@ -105,7 +107,7 @@ def _write_adapted(
             target_language=languages.fields.get("target_language"),
             num_parameters=adaptation.num_parameters,
             num_new_parameters=num_new,
-            context_gate=options["context_gate"],
+            context_gate=context_gate,
         )
     )
     model.save_pretrained(folder)

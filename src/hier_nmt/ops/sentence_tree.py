@@ -134,10 +134,8 @@ def search_tree(
     """Leaves [B, H, Q, t] that the walk keeps, ascending, and which of the places are filled [B, H, Q, t].
 
     Args as in `traverse_tree`, except that `keys` are those whose products with the query decide, and that the id of an
-    own sentence that the document does not have is 0; and:
-
-    Args:
-        score, highest: replacements of `relevance_of_selected` and `highest_columns` with the same arguments.
+    own sentence that the document does not have is 0. `score` and `highest` are functions that compute the same as
+    `relevance_of_selected` and `highest_columns`.
     """
     level = start_level(masks, t)
     num_nodes = masks[level].shape[1]

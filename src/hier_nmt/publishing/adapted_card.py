@@ -45,7 +45,7 @@ class AdaptedModel:
         source_language, target_language: ISO 639 codes, or None for a model of many languages.
         num_parameters: of the model.
         num_new_parameters: of them, those that the base does not have.
-        context_gate: with which the gates of context blocks begin.
+        context_gate: initial value of the gates of context blocks.
     """
 
     base: str

@@ -33,10 +33,10 @@ except ImportError:
 ENCODER_FILE = "encoder.onnx"
 DECODER_FILE = "decoder.onnx"
 SETTINGS_FILE = "onnx.json"
-# At most this many sentences have a place in the graphs of networks with context; longer documents are left to PyTorch.
+# The largest number of sentences in the graphs of networks with context; longer documents are left to PyTorch.
 NUM_SENTENCES = 256
-# A place for so many source tokens of a window: every step computes with all places, empty ones, too.
-TOKENS_OF_A_PLACE = 16
+# Graphs have room for one sentence per so many source tokens of a window. More room costs time in every step.
+TOKENS_PER_SENTENCE = 16
 _LENGTH = 7
 _SPECIAL_IDS = ("pad_token_id", "eos_token_id", "decoder_start_token_id", "sep_token_id", "par_token_id")
 _NO_ONNX = "exporting needs onnx, onnxscript and onnxruntime: pip install 'hier_nmt[export]'"
@@ -208,12 +208,9 @@ def check_exportable(config: Any) -> None:
 
 
 def num_graph_sentences(config: Any) -> int:
-    """The number of sentences for which the graphs of a network have places: a power of two, enough for most windows.
-
-    Windows of more sentences are translated by PyTorch.
-    """
-    places = 2 ** math.ceil(math.log2(max(config.max_source_tokens / TOKENS_OF_A_PLACE, 16)))
-    return min(places, NUM_SENTENCES)
+    """How many sentences the graphs of a network have room for: a power of two, enough for most windows."""
+    num_sentences = max(config.max_source_tokens / TOKENS_PER_SENTENCE, 16)
+    return min(2 ** math.ceil(math.log2(num_sentences)), NUM_SENTENCES)
 
 
 def export_model(model: PreTrainedModel, folder: str | Path) -> Path:

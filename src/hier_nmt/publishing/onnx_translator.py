@@ -29,19 +29,18 @@ class OnnxTranslator:
         self._encoder, self._decoder = (
             open_session(folder / name, num_threads) for name in (ENCODER_FILE, DECODER_FILE)
         )
-
         self._separators = [self.settings[f"{name}_token_id"] for name in ("sep", "par")]
 
     def generate(self, sources: Sequence[Sequence[int]], max_new_tokens: int) -> list[list[int]]:
         """The most likely token at each step for each window of source ids, without start and end tokens.
 
         Raises:
-            ValueError: a window of more sentences than the graphs have places for.
+            ValueError: a window of more sentences than the graphs have room for.
         """
         most, separators = self.settings["max_sentences"], self._separators
         num_sentences = 1 + max(sum(token in separators for token in row) for row in sources)
         if most is not None and num_sentences > most:
-            raise ValueError(f"a window of {num_sentences} sentences: the graphs have places for {most}")
+            raise ValueError(f"a window of {num_sentences} sentences: the graphs have room for {most}")
         pad, eos = self.settings["pad_token_id"], self.settings["eos_token_id"]
         length = max(map(len, sources))
         input_ids = np.array([[*row, *[pad] * (length - len(row))] for row in sources], dtype=np.int64)

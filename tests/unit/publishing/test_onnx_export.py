@@ -147,10 +147,10 @@ def test_a_network_writes_the_same_through_onnx(changes, tmp_path, monkeypatch) 
     many = torch.tensor([[6, sep] * 8 + [eos]])
     assert torch.equal(*(one.generate(input_ids=many, max_new_tokens=5) for one in (model, other)))
     if other.settings["max_sentences"] is not None:
-        with pytest.raises(ValueError, match="a window of 9 sentences: the graphs have places for 6"):
+        with pytest.raises(ValueError, match="a window of 9 sentences: the graphs have room for 6"):
             OnnxTranslator(tmp_path).generate(many.tolist(), 5)
 
 
-@pytest.mark.parametrize(("tokens", "places"), [(16, 16), (400, 32), (512, 32), (513, 64), (65_536, 256)])
-def test_graphs_have_places_for_the_sentences_of_a_window(tokens: int, places: int) -> None:
-    assert num_graph_sentences(HierNMTConfig(max_source_tokens=tokens)) == places
+@pytest.mark.parametrize(("tokens", "num_sentences"), [(16, 16), (400, 32), (512, 32), (513, 64), (65_536, 256)])
+def test_graphs_have_room_for_the_sentences_of_a_window(tokens: int, num_sentences: int) -> None:
+    assert num_graph_sentences(HierNMTConfig(max_source_tokens=tokens)) == num_sentences

@@ -188,7 +188,7 @@ class HierNMTForConditionalGeneration(OutputLayerMixin, HierNMTPreTrainedModel, 
             attention: how other sentences are read: `document`, `conditional`, `hierarchical`, `s4to4` or `sentence`,
                 see `adapted_config`.
             load_options: of `from_pretrained` of the sentence-level model, such as `revision` and `token`.
-            context_gate: the value of the gates of context blocks, which begin as copies of their layer's attention.
+            context_gate: initial value of the gates of context blocks, which are copies of their layer's attention.
                 With 0 translations are exactly those of the sentence-level model; with 0.5 the model must be trained
                 before it translates as well, and learns to read its context with far fewer examples.
             options: fields of the configuration that differ, such as `num_selected_sentences=8`; `sep_token_id` and

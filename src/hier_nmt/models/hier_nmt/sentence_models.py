@@ -120,8 +120,8 @@ def _family(base: PreTrainedConfig) -> _Family:
 
 
 def check_adaptation(base: PreTrainedConfig, attention: str, context_gate: float = 0.0) -> None:
-    """Raises ValueError for another network, an `attention` that is no key of `ADAPTATIONS`, or a gate that it cannot
-    have."""
+    """Raises ValueError for another network, an `attention` that is no key of `ADAPTATIONS`, or an initial gate
+    that is out of range or that it does not have."""
     if attention not in ADAPTATIONS:
         raise ValueError(f"attention={attention!r} is unknown; choose one of {', '.join(ADAPTATIONS)}.")
     if not 0.0 <= context_gate <= 1.0:
