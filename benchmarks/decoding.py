@@ -31,7 +31,9 @@ from transformers import AutoModelForSeq2SeqLM, MarianConfig, MarianMTModel, log
 from hier_nmt.data.corpora import read_documents
 from hier_nmt.data.text_files import write_text
 from hier_nmt.data.tokenization import load_tokenizers
+from hier_nmt.jobs.load_checkpoints import load_with_config, single_sentence_config
 from hier_nmt.publishing.model_engines import with_engine
+from hier_nmt.publishing.onnx_export import ExportError
 from hier_nmt.translation.document_translator import DocumentTranslator
 from hier_nmt.translation.translation_documents import SourceDocument
 
@@ -159,13 +161,21 @@ def marian_in_ctranslate2(
 def systems(options: argparse.Namespace, strategy: str, num_beams: int, num_threads: int) -> dict[str, System]:
     """All that is compared, by name; Marian has no windows."""
     torch.set_num_threads(num_threads)
-    model: Any = AutoModelForSeq2SeqLM.from_pretrained(options.model, dtype=torch.float32)
+    loading: dict[str, Any] = {"dtype": torch.float32, "attn_implementation": "eager"}  # as `hier-nmt translate` does
+    model: Any = AutoModelForSeq2SeqLM.from_pretrained(options.model, **loading)
+    alone = single_sentence_config(options.model) if strategy == "sentence" else None
+    exported = model if alone is None else load_with_config(options.model, alone, **loading)
     tokenizers = load_tokenizers(options.model)
-    found = {
-        name: translator(with_engine(model, name, num_threads), tokenizers, strategy, num_beams, options.batch_size)
-        for name in options.only
-        if name in ENGINES
-    }
+    found = {}
+    for name in options.only:
+        if name not in ENGINES:
+            continue
+        try:
+            engine = model if name == "torch" else with_engine(exported, name, num_threads)
+        except ExportError as error:
+            print(f"without {name}: {error}", file=sys.stderr)
+            continue
+        found[name] = translator(engine, tokenizers, strategy, num_beams, options.batch_size)
     if strategy == "sentence":
         marian = marian_model(model.config)
         for name in options.only:

@@ -215,7 +215,12 @@ def test_translate_continues_an_interrupted_run_only_with_the_same_terms(
     for name in ("one.tsv", "one.tsv", "other.tsv"):
         document = SourceDocument([["A b!", "C!"]], glossary=read_glossary(tmp_path / name, "en", "fr"))
         found: list = []
-        options = {"output_file": tmp_path / "out.jsonl", "terms": found, "num_beams": 1, "progress": False}
+        options = {
+            "output_file": tmp_path / "out.jsonl",
+            "terms": found,
+            "generate_kwargs": {"num_beams": 1},
+            "progress": False,
+        }
         if name == "other.tsv":
             with pytest.raises(ResumeError, match="holds the translation of another text"):
                 translate_documents(pipe.model, pipe.tokenizer, [document], **options)

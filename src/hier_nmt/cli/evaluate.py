@@ -111,7 +111,7 @@ def evaluate(
         model,
         tokenizer,
         documents,
-        strategy,
+        strategy=strategy,
         target_tokenizer=target_tokenizer,
         window_sentences=options.window_sentences,
         batch_size=options.batch_size,
@@ -121,8 +121,7 @@ def evaluate(
         keep_numbers=options.keep_numbers,
         confidence=options.calibrate_confidence is not None,
         results=results,
-        num_beams=options.beams,
-        length_penalty=options.length_penalty,
+        generate_kwargs={"num_beams": options.beams, "length_penalty": options.length_penalty},
     )
     facts = {"seconds": round(time.perf_counter() - start, 1), "counts": asdict(statistics)}
     if options.calibrate_confidence is not None:

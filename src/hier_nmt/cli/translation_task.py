@@ -172,7 +172,7 @@ def _translated(
         "target_tokenizer": pipe.target_tokenizer,
         "strategy": options.strategy,
         "batch_size": options.batch_size,
-        "num_beams": options.beams,
+        "generate_kwargs": {"num_beams": options.beams},
         "progress": sys.stderr.isatty(),
         "workers": workers,
         "waits": waits,

@@ -15,7 +15,15 @@ from pathlib import Path
 
 from ..text.glossary import Glossary, Term, has_words
 from .corpus_files import CorpusError, read_bytes, read_lines
-from .formats.xml_files import XML_LANGUAGE, Element, descendants, line_of, local_name, parse_xml, same_language
+from .formats.xml_files import (
+    XML_LANGUAGE,
+    Element,
+    descendants,
+    line_of,
+    local_name,
+    parse_xml,
+    same_language,
+)
 from .text_files import decode_text
 
 _COLUMNS = {
@@ -141,9 +149,7 @@ def _tbx_terms(path: Path, source_language: str | None, target_language: str | N
     """The terms of the source language with those of the target language of the same concept."""
     if not source_language or not target_language:
         raise ValueError(f"{path} has terms of several languages: give the source and target language")
-    root = parse_xml(path).getroot()
-    if local_name(root) not in ("martif", "tbx"):
-        raise CorpusError(path, line_of(root), "not TBX", f"the root is <{local_name(root)}>")
+    root = parse_xml(path, "TBX", "tbx", "martif").getroot()
     languages: set[str] = set()
     for entry in descendants(root, *_ENTRIES):
         sides: dict[str, list[Element]] = {"source": [], "target": []}

@@ -28,19 +28,7 @@ def translate_documents(
     model: PreTrainedModel,
     tokenizer: PreTrainedTokenizerBase,
     documents: Iterable[Document],
-    strategy: str | None = None,
     *,
-    target_tokenizer: PreTrainedTokenizerBase | None = None,
-    source_language: str | None = None,
-    target_language: str | None = None,
-    window_sentences: int | None = None,
-    batch_size: int = 32,
-    max_batch_tokens: int | None = None,
-    max_source_tokens: int | None = None,
-    max_target_tokens: int | None = None,
-    glossary_method: str = "auto",
-    keep_numbers: bool = True,
-    confidence: bool = False,
     group_sentences: int | None = None,
     output_file: str | Path | None = None,
     progress: bool = True,
@@ -49,7 +37,7 @@ def translate_documents(
     results: list[TranslatedDocument] | None = None,
     workers: Workers | None = None,
     waits: bool = True,
-    **generate_kwargs: Any,
+    **options: Any,
 ) -> list[Paragraphs]:
     """The translation of each document: paragraphs with one translated sentence per source sentence, in order.
 
@@ -58,16 +46,6 @@ def translate_documents(
         tokenizer: of the source language, or of both.
         documents: parallel documents, whose source is read, or paragraphs of source sentences, or `SourceDocument`s
             with a context or terms.
-        source_language, target_language: see `DocumentTranslator`.
-        strategy: `sentence`, `current`, `prefix` or `document`; default: the one that suits the model's windows.
-        target_tokenizer: of the target language, if it has its own.
-        window_sentences: K; default: the one the model was trained with.
-        batch_size: windows in a batch.
-        max_batch_tokens: padded source tokens in a batch.
-        max_source_tokens, max_target_tokens: limits of a window; default: the model's.
-        glossary_method: of the documents' glossaries, see `DocumentTranslator`.
-        keep_numbers: whether sentences are decoded again for missing numbers, see `DocumentTranslator`.
-        confidence: whether each sentence gets a confidence, see `DocumentTranslator`.
         group_sentences: documents are decoded in groups of about this many sentences. Batches are filled from all
             documents of a group, which are written when the group is finished. Default: 1,024, and 16,384 for `prefix`,
             whose batches hold one sentence of each document.
@@ -82,29 +60,16 @@ def translate_documents(
         workers: this process and others that translate the same documents at the same time with the same arguments;
             `output_file` is then a folder, which exists.
         waits: wait for what the others are translating.
-        generate_kwargs: options of `generate`, such as `num_beams`.
+        options: of `DocumentTranslator`, such as `strategy`, `target_tokenizer` and `generate_kwargs`.
 
     Raises:
+        TypeError: there is no such option.
+        ValueError: as `DocumentTranslator`.
         ResumeError: `output_file` belongs to another model, other settings or other documents.
         BlockingIOError: another process is writing `output_file`.
         UnfinishedWork: other workers are still translating, and `waits` is False.
     """
     check_positive(group_sentences=group_sentences)
-    options: dict[str, Any] = {
-        "target_tokenizer": target_tokenizer,
-        "source_language": source_language,
-        "target_language": target_language,
-        "strategy": strategy,
-        "window_sentences": window_sentences,
-        "batch_size": batch_size,
-        "max_batch_tokens": max_batch_tokens,
-        "max_source_tokens": max_source_tokens,
-        "max_target_tokens": max_target_tokens,
-        "glossary_method": glossary_method,
-        "keep_numbers": keep_numbers,
-        "confidence": confidence,
-        "generate_kwargs": generate_kwargs,
-    }
 
     def translator(bar: tqdm) -> DocumentTranslator:
         return DocumentTranslator(model, tokenizer, **options, on_progress=bar.update)

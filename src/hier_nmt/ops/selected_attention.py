@@ -231,7 +231,7 @@ def attend_gathered(
     spans: SentenceSpans,
     query_positions: torch.Tensor | None,
     scaling: float,
-    dropout: float = 0.0,
+    dropout: float,
 ) -> torch.Tensor:
     """The same as `attend_sentences`, for a few queries: the keys and values of each query are gathered."""
     indices, is_read = spans.tokens_of(sentence_ids.flatten(1))

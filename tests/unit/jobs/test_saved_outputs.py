@@ -29,7 +29,7 @@ REQUEST = Request([7, 8], [], 14)
 
 def translate(model: WordTranslator, output: Path, strategy: str):
     return translate_documents(
-        model, model.tokenizer, DOCUMENTS, strategy, output_file=output, batch_size=BATCH_SIZE, progress=False
+        model, model.tokenizer, DOCUMENTS, strategy=strategy, output_file=output, batch_size=BATCH_SIZE, progress=False
     )
 
 

@@ -15,8 +15,8 @@ SOURCES = [[["a.", "b."], ["c."]], [["d."]], [["e.", "f."]], [["g."]]]
 EXPECTED = [[["A .", "B ."], ["C ."]], [["D ."]], [["E .", "F ."]], [["G ."]]]
 
 
-def translate(model: WordTranslator, documents, *args, **options):
-    return translate_documents(model, model.tokenizer, documents, *args, progress=False, **options)
+def translate(model: WordTranslator, documents, strategy: str | None = None, **options):
+    return translate_documents(model, model.tokenizer, documents, strategy=strategy, progress=False, **options)
 
 
 def parallel(sources) -> list[ParallelDocument]:
@@ -65,7 +65,7 @@ def test_statistics_are_added_up() -> None:
 
 def test_the_file_holds_every_document(tmp_path) -> None:
     file = tmp_path / "folder" / "out.jsonl"
-    translate(WordTranslator(), parallel(SOURCES), output_file=file, num_beams=4)
+    translate(WordTranslator(), parallel(SOURCES), output_file=file, generate_kwargs={"num_beams": 4})
     header, *lines = [json.loads(line) for line in file.read_text().splitlines()]
     assert header["settings"]["strategy"] == "sentence"
     assert header["settings"]["generation"]["num_beams"] == 4
@@ -119,7 +119,9 @@ def test_other_settings_are_refused_and_named(tmp_path) -> None:
     with pytest.raises(ResumeError, match="strategy: then 'current', now 'prefix'"):
         translate(WordTranslator(window_sentences=2), SOURCES, "prefix", output_file=file)
     with pytest.raises(ResumeError, match="'num_beams': 5"):
-        translate(WordTranslator(window_sentences=2), SOURCES, "current", output_file=file, num_beams=5)
+        translate(
+            WordTranslator(window_sentences=2), SOURCES, "current", output_file=file, generate_kwargs={"num_beams": 5}
+        )
     other = WordTranslator(window_sentences=2)
     other.weight = torch.nn.Parameter(torch.ones(3))
     with pytest.raises(ResumeError, match=r"out.jsonl was made with other settings \(model: then"):

@@ -49,7 +49,7 @@ def chosen_places(key_ids: torch.Tensor, num_queries: int, num_places: int) -> t
 
 def attend_by(form, query, key, value, spans, indices, scores, scaling, own_sentence_ids=None, query_positions=None):
     sentence_ids, scores = read_sentences(indices, scores, own_sentence_ids)
-    return form(query, key, value, scores, sentence_ids, spans, query_positions, scaling)
+    return form(query, key, value, scores, sentence_ids, spans, query_positions, scaling, 0.0)
 
 
 def assert_equals_the_loop(form, key_ids, num_queries, num_places, **options):

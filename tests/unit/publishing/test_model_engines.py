@@ -211,7 +211,11 @@ def test_a_run_is_not_continued_with_another_model(model: Any, pytorch_model: An
     tokenizer, _ = load_tokenizers(CHECKPOINT)
     other = shipped_model()
     torch.nn.init.ones_(other.lm_head.weight[10:20])
-    options: dict[str, Any] = {"output_file": tmp_path / "translations.jsonl", "progress": False, "num_beams": 1}
+    options: dict[str, Any] = {
+        "output_file": tmp_path / "translations.jsonl",
+        "progress": False,
+        "generate_kwargs": {"num_beams": 1},
+    }
     documents = [[["It will report in May."]]]
     first = translate_documents(model, tokenizer, documents, **options)
     assert translate_documents(model, tokenizer, documents, **options) == first

@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..corpus_files import CorpusError, read_bytes
+from ..corpus_files import read_bytes
 from .document_file import DocumentFile, Translations, Unit, UnitDocument
 from .tagged_text import TaggedText
 from .xml_files import Element, clear, line_of, local_name, parse_xml_content, xml_bytes
@@ -62,10 +62,7 @@ class AndroidStringsFile(DocumentFile):
     @classmethod
     def read(cls, path: str | Path, source_language: str, target_language: str) -> "AndroidStringsFile":
         content = read_bytes(path)
-        tree = parse_xml_content(content, path)
-        root = tree.getroot()
-        if local_name(root) != "resources":
-            raise CorpusError(path, line_of(root), "not Android resources", f"the root is <{local_name(root)}>")
+        tree = parse_xml_content(content, path, "Android resources", "resources")
         file = cls(Path(path), tree)
         file.original = content
         return file

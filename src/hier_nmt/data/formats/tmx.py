@@ -29,7 +29,6 @@ from .xml_files import (
     descendants,
     indent,
     line_of,
-    local_name,
     parse_xml_content,
     same_language,
     valid_text,
@@ -62,9 +61,7 @@ class TmxFile(CorpusFile):
     @classmethod
     def read(cls, path: str | Path, source_language: str, target_language: str) -> "TmxFile":
         content = read_bytes(path)
-        tree = parse_xml_content(content, path)
-        if local_name(tree.getroot()) != "tmx":
-            raise CorpusError(path, line_of(tree.getroot()), "not TMX", f"the root is <{local_name(tree.getroot())}>")
+        tree = parse_xml_content(content, path, "TMX", "tmx")
         file = cls(Path(path), tree, source_language, target_language)
         file.original = content
         return file

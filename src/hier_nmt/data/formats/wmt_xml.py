@@ -57,10 +57,8 @@ class WmtXmlFile(CorpusFile):
         cls, path: str | Path, source_language: str, target_language: str, reference: str | None = None
     ) -> "WmtXmlFile":
         content = read_bytes(path)
-        tree = parse_xml_content(content, path)
+        tree = parse_xml_content(content, path, "WMT XML", "dataset")
         root = tree.getroot()
-        if local_name(root) != "dataset":
-            raise CorpusError(path, line_of(root), "not WMT XML", f"the root is <{local_name(root)}>, not <dataset>")
         for source in descendants(root, "src"):
             code = source.get("lang")
             if code is not None and not same_language(code, source_language):

@@ -26,7 +26,6 @@ from .xml_files import (
     descendants,
     indent,
     line_of,
-    local_name,
     parse_xml_content,
     same_language,
     valid_text,
@@ -90,10 +89,8 @@ class XliffFile(CorpusFile):
     @classmethod
     def read(cls, path: str | Path, source_language: str, target_language: str) -> "XliffFile":
         content = read_bytes(path)
-        tree = parse_xml_content(content, path)
+        tree = parse_xml_content(content, path, "XLIFF", "xliff")
         root = tree.getroot()
-        if local_name(root) != "xliff":
-            raise CorpusError(path, line_of(root), "not XLIFF", f"the root is <{local_name(root)}>")
         version = root.get("version") or ""
         if version.split(".")[0] not in ("1", "2"):
             raise CorpusError(path, line_of(root), "unknown version of XLIFF", f"{version!r}; known are 1.x and 2.x")

@@ -23,18 +23,29 @@ _NAMESPACE = re.compile(rb"""xmlns(?::[^\s=]+)?\s*=\s*(["'])(.*?)\1""", re.DOTAL
 _DECLARED_ENCODING = re.compile(r"(\A\s*<\?xml\s[^>]*?encoding\s*=\s*[\"'])([^\"']*)")
 
 
-def parse_xml(path: str | Path) -> Any:
+def parse_xml(path: str | Path, kind: str = "XML", *roots: str) -> Any:
     """The element tree of a file. Entities are not expanded; external files and the network are not accessed.
 
+    Args:
+        path: the file.
+        kind, roots: as in `parse_xml_content`.
+
     Raises:
-        CorpusError: the file is empty, not well-formed, in another encoding than it declares, or declares entities or
-            uses those of a DTD.
+        CorpusError: the file is empty, not well-formed, of another kind, in another encoding than it declares, or
+            declares entities or uses those of a DTD.
     """
-    return parse_xml_content(read_bytes(path), path)
+    return parse_xml_content(read_bytes(path), path, kind, *roots)
 
 
-def parse_xml_content(content: bytes, path: str | Path) -> Any:
-    """The element tree of the content of a file; `path` names it in errors, see `parse_xml`."""
+def parse_xml_content(content: bytes, path: str | Path, kind: str = "XML", *roots: str) -> Any:
+    """The element tree of the content of a file; `path` names it in errors, see `parse_xml`.
+
+    Args:
+        content: the bytes.
+        path: the file, for errors.
+        kind: what the file is expected to be, for errors.
+        roots: the names that the root of such a file may have; default: any.
+    """
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, strip_cdata=False)
     try:
         tree = etree.fromstring(content, parser).getroottree()
@@ -52,6 +63,9 @@ def parse_xml_content(content: bytes, path: str | Path) -> Any:
     used = next(tree.iter(etree.Entity), None)
     if used is not None:
         raise CorpusError(path, line_of(used), "entity of a DTD", f"&{used.name}; is not expanded: write the character")
+    root = tree.getroot()
+    if roots and local_name(root) not in roots:
+        raise CorpusError(path, line_of(root), f"not {kind}", f"the root is <{local_name(root)}>, not <{roots[0]}>")
     return tree
 
 

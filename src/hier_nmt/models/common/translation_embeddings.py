@@ -11,6 +11,7 @@ import torch
 from torch import nn
 
 from ...configuration.library_internals import resized_embedding, resized_output_layer
+from .target_labels import shift_tokens_right
 
 _TIED_TO_SHARED = {
     "lm_head.weight": "model.shared.weight",
@@ -71,6 +72,12 @@ class OutputLayerMixin:
         if self.config.has_one_embedding:
             return dict(_TIED_TO_SHARED)
         return {"lm_head.weight": "model.decoder.embed_tokens.weight"}
+
+    def prepare_decoder_input_ids_from_labels(self, labels: torch.Tensor) -> torch.Tensor:
+        """Decoder inputs [B, T] that go with the labels [B, T]."""
+        if self.config.pad_token_id is None or self.config.decoder_start_token_id is None:
+            raise ValueError("Labels need a configuration with pad_token_id and decoder_start_token_id.")
+        return shift_tokens_right(labels, self.config.pad_token_id, self.config.decoder_start_token_id)
 
     def resize_token_embeddings(self, *args: Any, **kwargs: Any) -> nn.Embedding:
         """Resizes the joint vocabulary, including the output layer, or the source vocabulary if there are two."""

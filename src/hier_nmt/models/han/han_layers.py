@@ -108,8 +108,8 @@ class HANDecoderLayer(GradientCheckpointingLayer):
         attention = DECODER_SELF_ATTENTION_CLASSES[config.decoder_self_attention]
         self.attention = TokensAndSummaries(config, attention, num_heads, layer_idx, is_causal=True)
         self.encoder_attn = DocumentAttention(config, num_heads, config.d_model // num_heads, layer_idx)
-        self.encoder_attn_residual = Residual(config)
         self.feed_forward = FeedForward(config, config.decoder_ffn_dim)
+        self.encoder_attn_residual = Residual(config)
         self.feed_forward_residual = Residual(config)
 
     def forward(

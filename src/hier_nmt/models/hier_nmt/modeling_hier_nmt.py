@@ -31,7 +31,6 @@ from ..common.model_outputs import (
     encoder_output_from_tuple,
 )
 from ..common.target_generation import TargetGenerationMixin
-from ..common.target_labels import shift_tokens_right
 from ..common.translation_embeddings import EncoderDecoderEmbeddingsMixin, OutputLayerMixin
 from .decoding_cache import decoding_cache
 from .encoder_decoder import HierNMTDecoder, HierNMTEncoder, HierNMTPreTrainedModel
@@ -78,15 +77,16 @@ class HierNMTModel(EncoderDecoderEmbeddingsMixin, HierNMTPreTrainedModel):
         attention_mask: torch.Tensor | None = None,
         decoder_input_ids: torch.Tensor | None = None,
         decoder_attention_mask: torch.Tensor | None = None,
+        *,
+        inputs_embeds: torch.Tensor | None = None,
+        decoder_inputs_embeds: torch.Tensor | None = None,
+        encoder_outputs: tuple[torch.Tensor, ...] | BaseModelOutput | None = None,
+        cache: Cache | None = None,
+        use_cache: bool | None = None,
         sentence_ids: torch.Tensor | None = None,
         paragraph_ids: torch.Tensor | None = None,
         decoder_sentence_ids: torch.Tensor | None = None,
         decoder_paragraph_ids: torch.Tensor | None = None,
-        encoder_outputs: tuple[torch.Tensor, ...] | BaseModelOutput | None = None,
-        cache: Cache | None = None,
-        inputs_embeds: torch.Tensor | None = None,
-        decoder_inputs_embeds: torch.Tensor | None = None,
-        use_cache: bool | None = None,
         past_key_values: Cache | None = None,
         **kwargs: Unpack[TransformersKwargs],
     ) -> HierNMTModelOutput:
@@ -277,12 +277,6 @@ class HierNMTForConditionalGeneration(OutputLayerMixin, HierNMTPreTrainedModel, 
             encoder_attentions=outputs.encoder_attentions,
             **{name: getattr(outputs, name) for name in CHOSEN_SENTENCES},
         )
-
-    def prepare_decoder_input_ids_from_labels(self, labels: torch.Tensor) -> torch.Tensor:
-        """Decoder inputs [B, T] that go with the labels [B, T]."""
-        if self.config.pad_token_id is None or self.config.decoder_start_token_id is None:
-            raise ValueError("Labels need a configuration with pad_token_id and decoder_start_token_id.")
-        return shift_tokens_right(labels, self.config.pad_token_id, self.config.decoder_start_token_id)
 
     def decoding_cache(self) -> EncoderDecoderCache:
         """An empty cache, as `generate` makes it.

@@ -17,7 +17,6 @@ from ...configuration.configuration_rnn_nmt import RNNNMTConfig
 from ...configuration.library_internals import CACHE_NAME, can_return_tuple, named_cache, one_cache
 from ..common.cross_entropy import mean_cross_entropy
 from ..common.target_generation import TargetGenerationMixin
-from ..common.target_labels import shift_tokens_right
 from ..common.translation_embeddings import EncoderDecoderEmbeddingsMixin, OutputLayerMixin
 from .recurrent_cache import RecurrentCache
 from .recurrent_encoder_decoder import RNNNMTDecoder, RNNNMTEncoder, RNNNMTPreTrainedModel, source_mask
@@ -48,10 +47,11 @@ class RNNNMTModel(EncoderDecoderEmbeddingsMixin, RNNNMTPreTrainedModel):
         attention_mask: torch.Tensor | None = None,
         decoder_input_ids: torch.Tensor | None = None,
         decoder_attention_mask: torch.Tensor | None = None,
+        *,
         encoder_outputs: tuple[torch.Tensor, ...] | BaseModelOutput | None = None,
-        cache: Cache | None = None,
         inputs_embeds: torch.Tensor | None = None,
         decoder_inputs_embeds: torch.Tensor | None = None,
+        cache: Cache | None = None,
         use_cache: bool | None = None,
         output_hidden_states: bool | None = None,
         output_attentions: bool | None = None,
@@ -120,10 +120,10 @@ class RNNNMTForConditionalGeneration(OutputLayerMixin, RNNNMTPreTrainedModel, Ta
         inputs_embeds: torch.Tensor | None = None,
         decoder_inputs_embeds: torch.Tensor | None = None,
         labels: torch.Tensor | None = None,
+        num_items_in_batch: torch.Tensor | int | None = None,
         use_cache: bool | None = None,
         output_hidden_states: bool | None = None,
         output_attentions: bool | None = None,
-        num_items_in_batch: torch.Tensor | int | None = None,
         past_key_values: Cache | None = None,
     ) -> Seq2SeqLMOutput:
         """Logits [B, Q, V] and, with labels, the mean cross-entropy of the target tokens.
@@ -165,12 +165,6 @@ class RNNNMTForConditionalGeneration(OutputLayerMixin, RNNNMTPreTrainedModel, Ta
             encoder_last_hidden_state=outputs.encoder_last_hidden_state,
             encoder_hidden_states=outputs.encoder_hidden_states,
         )
-
-    def prepare_decoder_input_ids_from_labels(self, labels: torch.Tensor) -> torch.Tensor:
-        """Decoder inputs [B, T] that go with the labels [B, T]."""
-        if self.config.pad_token_id is None or self.config.decoder_start_token_id is None:
-            raise ValueError("Labels need a configuration with pad_token_id and decoder_start_token_id.")
-        return shift_tokens_right(labels, self.config.pad_token_id, self.config.decoder_start_token_id)
 
     def decoding_cache(self) -> RecurrentCache:
         """An empty cache, as `generate` begins with."""

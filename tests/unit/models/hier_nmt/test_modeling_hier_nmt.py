@@ -24,7 +24,7 @@ from transformers.cache_utils import DynamicCache, EncoderDecoderCache, StaticCa
 
 from hier_nmt import HierNMTForConditionalGeneration, HierNMTModel
 from hier_nmt.configuration.library_internals import CACHE_NAME
-from hier_nmt.models.hier_nmt.modeling_hier_nmt import shift_tokens_right
+from hier_nmt.models.common.target_labels import shift_tokens_right
 
 every_variant = pytest.mark.parametrize("changes", VARIANTS.values(), ids=VARIANTS.keys())
 # A model of sentences only: positions restart in each sentence, and nothing else says where the sentence stands.
