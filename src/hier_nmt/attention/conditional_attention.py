@@ -215,6 +215,8 @@ class CausalConditionalAttention(ConditionalAttention):
         target_cache = None if cache is None else cache.self_attention_cache
         if plan.complete is not None and target_cache is not None:
             key, value, keys = self._continue(key, value, pooled, plan.complete, target_cache, pooling.encoder)
+        elif graph_sentences() is not None and cache is not None and len(pooling.encoder.query) == 1:
+            key, value, keys = self._continue_graph(key, value, pooling, plan, cache)
         else:
             key, value, keys = self._encode_all(key, value, pooled, plan, target_cache, pooling.encoder)
         indices, scores = select_by_relevance(
@@ -277,6 +279,24 @@ class CausalConditionalAttention(ConditionalAttention):
         keys = everything[rows, :, complete.behind, width + pooled_width :].transpose(1, 2)  # [B, H, N, E]
         return everything[..., :width], value, SentenceKeys([keys], [complete.mask])
 
+    def _continue_graph(
+        self,
+        key: torch.Tensor,
+        value: torch.Tensor,
+        pooling: SentencePooling,
+        plan: SelectionPlan,
+        cache: EncoderDecoderCache,
+    ) -> tuple[torch.Tensor, torch.Tensor, SentenceKeys]:
+        """As `_encode_all`, in a graph, whose steps all do the same. Relevance keys are linear in the states of tokens,
+        so that a step adds those of the newest tokens to the averages in their sentences."""
+        key, value = cache.self_attention_cache.update(key, value, self.layer_idx)
+        sentences = Sentences.from_ids(plan.key_sentence_ids[:, : key.shape[2]])
+        encodings, logits = pooling.encoder.of_tokens(pooling.states)
+        newest, memory = self._relevance_keys(encodings), sentence_averages(cache)
+        of_layer = memory.get(self.layer_idx) or AverageKeys.none(newest, sentences.num_sentences)
+        memory[self.layer_idx] = of_layer.extended(newest, logits[..., 0], plan.query_sentence_ids)
+        return key, value, SentenceKeys([memory[self.layer_idx].keys()], [sentences.mask])
+
     def _states_from(self, first: int, newest: torch.Tensor, cache: Cache, width: int) -> torch.Tensor:
         """States [B, H, L - first, D / H] of the tokens from `first` on; those of cached tokens follow the width of
         their keys."""
@@ -285,6 +305,50 @@ class CausalConditionalAttention(ConditionalAttention):
             return newest[:, :, first - past_length :]
         layer: Any = cache.layers[self.layer_idx]
         return torch.cat([layer.keys[:, :, first:, width : width + newest.shape[-1]], newest], dim=2)
+
+
+class AverageKeys(NamedTuple):
+    """Averages of the relevance keys of tokens in each of N sentences, weighted by the softmax of logits, in a graph.
+
+    Attributes:
+        sums: weighted keys [B, H, N, E].
+        weights: the sum of the weights and the logit whose weight is 1 [B, 1, N, 2]; the former is 0 without tokens.
+    """
+
+    sums: torch.Tensor
+    weights: torch.Tensor
+
+    @classmethod
+    def none(cls, keys: torch.Tensor, num_sentences: int) -> "AverageKeys":
+        """Those of no token, for keys like these [B, H, Q, E]."""
+        batch_size, num_heads, _, width = keys.shape
+        sums = keys.new_zeros(batch_size, num_heads, num_sentences, width)
+        return cls(sums, keys.new_zeros(batch_size, 1, num_sentences, 2))
+
+    def extended(self, keys: torch.Tensor, logits: torch.Tensor, sentence_ids: torch.Tensor) -> "AverageKeys":
+        """With further tokens: their keys [B, H, Q, E], logits [B, Q] and sentence ids [B, Q]."""
+        sentences = torch.arange(1, self.sums.shape[2] + 1, device=keys.device)[:, None]
+        is_in = sentence_ids[:, None] == sentences  # [B, N, Q]
+        lowest = torch.finfo(logits.dtype).min
+        logits = logits[:, None].masked_fill(~is_in, lowest)
+        total, largest = self.weights[:, 0].split(1, dim=-1)  # [B, N, 1]
+        largest = largest.masked_fill(total == 0, lowest)
+        new_largest = torch.maximum(largest, logits.amax(-1, keepdim=True))
+        shrinks = (largest - new_largest).exp()
+        added = (logits - new_largest).exp() * is_in
+        total = total * shrinks + added.sum(-1, keepdim=True)
+        sums = self.sums * shrinks[:, None] + added[:, None] @ keys
+        return AverageKeys(sums, torch.cat([total, new_largest], dim=-1)[:, None])
+
+    def keys(self) -> torch.Tensor:
+        """The averages [B, H, N, E]; zeros for a sentence without tokens."""
+        return self.sums / self.weights[..., :1].clamp_min(torch.finfo(self.sums.dtype).tiny)
+
+
+def sentence_averages(cache: EncoderDecoderCache) -> dict[int, AverageKeys]:
+    """What conditional self-attention in a graph keeps of the sentences so far, by layer."""
+    averages: dict[int, AverageKeys] = cache.__dict__.setdefault("sentence_averages", {})
+    return averages
 
 
 def check_rising(sentence_ids: torch.Tensor) -> None:

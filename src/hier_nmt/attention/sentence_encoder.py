@@ -46,7 +46,7 @@ def source2token(
             raise ValueError(f"Sentence id {highest} is above num_sentences={num_sentences}.")
     query = query.reshape(-1, query.shape[-1])
     num_heads, head_dim = query.shape
-    key_of_query = torch.einsum("he,hed->hd", query, key_weight.unflatten(0, (num_heads, head_dim)))  # [H, D]
+    key_of_query = keys_of_queries(query, key_weight)
     if graph_sentences() is not None:
         logits = functional.linear(hidden_states, key_of_query) * head_dim**-0.5
         pooled = dense_pooling(hidden_states, sentence_ids, num_sentences, logits)
@@ -75,6 +75,12 @@ def source2token(
     pooled = pooled.unflatten(0, (batch_size, num_sentences + 1))[:, 1:]  # [B, N, H, D]
     values = torch.einsum("bnhd,hed->bnhe", pooled, value_weight.unflatten(0, (num_heads, head_dim)))
     return functional.linear(values.flatten(2), output_weight)
+
+
+def keys_of_queries(query: torch.Tensor, key_weight: torch.Tensor) -> torch.Tensor:
+    """Queries [H, E] carried through the projection of the keys [H E, D]: the products [H, D] with states are those of
+    the queries with their keys."""
+    return torch.einsum("he,hed->hd", query, key_weight.unflatten(0, query.shape))
 
 
 def dense_pooling(
@@ -127,6 +133,14 @@ class SentenceEncoder(nn.Module):
         """Encodings [B, N, D] of the sentences of the states [B, S, D], numbered in `sentence_ids` [B, S] from 1."""
         weights = (self.k_proj.weight, self.v_proj.weight, self.out_proj.weight)
         return source2token(hidden_states, sentence_ids, num_sentences, self.query, *weights)
+
+    def of_tokens(self, hidden_states: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Encodings [B, S, D] of sentences of one token each, of the states [B, S, D], and logits [B, S, 1]: the
+        encoding of a sentence is the average of its tokens', weighted by the softmax of their logits in it. There must
+        be one pooling query."""
+        query = self.query.view(1, -1)
+        logits = functional.linear(hidden_states, keys_of_queries(query, self.k_proj.weight)) * query.shape[1] ** -0.5
+        return self.out_proj(self.v_proj(hidden_states)), logits
 
 
 class PairMerge(SentenceEncoder):

@@ -72,13 +72,12 @@ def continue_sentence_ids(
     return torch.cat([sentence_ids, sentence_ids[:, -1:] + closes.cumsum(-1)], dim=1)
 
 
-def running_maximum(values: torch.Tensor) -> torch.Tensor:
-    """The largest of the values [B, S] up to each position, at least 0."""
-    if graph_sentences() is None:
-        return values.cummax(-1).values
-    # A graph has no such operation.
-    places = torch.arange(values.shape[1], device=values.device)
-    return values[:, None].masked_fill(places > places[:, None], 0).amax(-1)
+def tokens_before_sentence(sentence_ids: torch.Tensor) -> torch.Tensor:
+    """How many tokens the sentences before that of each token have [B, S], for ascending ids; for graphs, which have no
+    running maximum."""
+    ids = sentence_ids.clamp_max(sentence_ids.shape[1])
+    counts = ids.new_zeros(ids.shape[0], ids.shape[1] + 1).scatter_add(1, ids, (ids > 0).long())
+    return (counts.cumsum(-1) - counts).gather(1, ids)
 
 
 @dataclass(frozen=True)
@@ -101,8 +100,11 @@ class DocumentStructure:
     def from_ids(cls, sentence_ids: torch.Tensor, paragraph_ids: torch.Tensor) -> "DocumentStructure":
         """Structure of tokens whose sentence and paragraph ids [B, S] are known."""
         token_positions = ((sentence_ids > 0).long().cumsum(-1) - 1).clamp_min(0)
-        previous_ids = torch.nn.functional.pad(sentence_ids, (1, 0), value=-1)[:, :-1]
-        sentence_starts = running_maximum(token_positions * (sentence_ids != previous_ids))
+        if graph_sentences() is not None:
+            sentence_starts = tokens_before_sentence(sentence_ids)
+        else:
+            previous_ids = torch.nn.functional.pad(sentence_ids, (1, 0), value=-1)[:, :-1]
+            sentence_starts = (token_positions * (sentence_ids != previous_ids)).cummax(-1).values
         return cls(sentence_ids, paragraph_ids, token_positions, token_positions - sentence_starts)
 
     @classmethod

@@ -274,9 +274,10 @@ def attend_selected_sentences_reference(
     num_columns = 1 + num_sentences
     biases = biases_by_sentence(sentence_indices, sentence_scores, num_columns, own_sentence_ids)
     # A product with a matrix of ones and zeros is exact, and its backward pass is fast.
-    membership = functional.one_hot(key_sentence_ids.long(), num_columns).to(biases.dtype)  # [B, K, 1 + N]
-    of_head = membership.transpose(1, 2)[:, None].expand(-1, query.shape[1], -1, -1).flatten(0, 1)
-    logits = torch.bmm(biases.flatten(0, 1), of_head)  # [B H, Q, K], in float32 at least
+    sentences = torch.arange(num_columns, device=key.device)[:, None]
+    membership = (key_sentence_ids[:, None] == sentences).to(biases.dtype)  # [B, 1 + N, K]
+    logits = torch.bmm(biases.flatten(1, 2), membership)  # [B, H Q, K], in float32 at least
+    logits = logits.view(-1, *query.shape[2:3], key.shape[2])  # [B H, Q, K]
     if query.dtype == logits.dtype:
         logits.baddbmm_(query.flatten(0, 1), key.flatten(0, 1).transpose(1, 2), alpha=scaling)
     else:

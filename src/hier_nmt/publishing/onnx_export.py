@@ -8,6 +8,7 @@ newest target token and the keys and values of the earlier ones, and returns log
 Dimensions: B batch, S source tokens, L target tokens so far, H heads, E head width, V vocabulary.
 """
 
+import itertools
 import json
 import math
 from collections.abc import Iterator
@@ -20,6 +21,7 @@ from torch import nn
 from transformers import PreTrainedModel
 from transformers.cache_utils import DynamicCache, EncoderDecoderCache
 
+from ..attention.conditional_attention import AverageKeys, sentence_averages
 from ..ops.document_structure import DocumentStructure, graph_of_sentences
 
 try:
@@ -147,6 +149,10 @@ class DecoderGraph(nn.Module):
         self.register_buffer("output_matrix", model.lm_head.weight.detach().T.clone())  # [D, V]
         bias = model.lm_head.bias
         self.register_buffer("output_bias", torch.zeros(len(model.lm_head.weight)) if bias is None else bias.detach())
+        config = model.config
+        self.num_layers = config.decoder_layers * (1 if config.context_attention is None else 2)
+        # The layers whose self-attention has `sentence_averages`.
+        self.averaging: list[int] = []
 
     def forward(
         self,
@@ -157,22 +163,27 @@ class DecoderGraph(nn.Module):
         source: list[torch.Tensor],
         past: list[torch.Tensor],
     ) -> tuple[torch.Tensor, ...]:
-        """Logits [B, V] of the next token, and keys and values [B, H, L, E] of each layer in turn.
+        """Logits [B, V] of the next token, keys and values [B, H, L, E] of each layer in turn, and then the
+        `sentence_averages` of the layers that have some, two tensors each.
 
         Args:
             decoder_input_ids: the newest target tokens [B, Q].
             decoder_sentence_ids, decoder_paragraph_ids: of all L target tokens [B, L], 0 for padding.
             attention_mask: of the source [B, S].
             source: outputs of the encoder graph.
-            past: cache of the previous step, [B, H, L - Q, E] each.
+            past: what the previous step returned beside its logits; nothing before the first.
         """
         cache = EncoderDecoderCache(DynamicCache(), DynamicCache())
         memory: SourceMemory = with_tensors(self.memory, iter(source))
         for index, (keys, values) in enumerate(memory.keys_and_values):
             cache.cross_attention_cache.update(keys, values, index)
             cache.is_updated[index] = True
-        for index in range(len(past) // 2):
-            cache.self_attention_cache.update(past[2 * index], past[2 * index + 1], index)
+        pairs = [past[index : index + 2] for index in range(0, len(past), 2)]
+        for index, (keys, values) in enumerate(pairs[: self.num_layers]):
+            cache.self_attention_cache.update(keys, values, index)
+        if past:
+            averages = (AverageKeys(*pair) for pair in pairs[self.num_layers :])
+            sentence_averages(cache).update(zip(self.averaging, averages, strict=True))
         cache.__dict__["source_memory"] = memory.kept
         states = self.decoder(
             input_ids=decoder_input_ids,
@@ -186,9 +197,10 @@ class DecoderGraph(nn.Module):
             use_cache=True,
         ).last_hidden_state
         layers: Any = cache.self_attention_cache.layers
-        return states[:, -1] @ self.output_matrix + self.output_bias, *(
-            tensor for layer in layers for tensor in (layer.keys, layer.values)
-        )
+        self.averaging = sorted(sentence_averages(cache))
+        kept = [[layer.keys, layer.values] for layer in layers]
+        kept += [list(sentence_averages(cache)[index]) for index in self.averaging]
+        return states[:, -1] @ self.output_matrix + self.output_bias, *itertools.chain(*kept)
 
 
 def check_exportable(config: Any) -> None:
@@ -247,8 +259,13 @@ def export_model(model: PreTrainedModel, folder: str | Path) -> Path:
         _export_decoder(decoder, memory, lengths, past, folder / DECODER_FILE)
     config: Any = model.config
     settings = {name: getattr(config, name) for name in _SPECIAL_IDS}
-    # Of the cache: heads and width; of the encoder's outputs: the sizes behind that of the batch, 0 for source tokens.
-    settings["past"] = [[tensor.shape[1], tensor.shape[3]] for tensor in past]
+    # The sizes behind that of the batch: of the cache, 0 for target tokens, and of the outputs of the encoder, 0 for
+    # source tokens.
+    num_growing = 2 * decoder.num_layers
+    settings["past"] = [
+        [tensor.shape[1], 0 if index < num_growing else tensor.shape[2], tensor.shape[3]]
+        for index, tensor in enumerate(past)
+    ]
     settings["source"] = [
         [
             str(one.dtype).removeprefix("torch."),
@@ -325,7 +342,7 @@ def _export_decoder(
         {0: batch, 1: target_length},
         {0: batch, 1: source_length},
         [{0: batch, **dict.fromkeys(places, source_length)} for places in lengths],
-        [{0: batch, 2: past_length}] * len(past),
+        [{0: batch, 2: past_length} if index < 2 * graph.num_layers else {0: batch} for index in range(len(past))],
     )
     newest, mask = torch.full((2, 2), 6), _source(_LENGTH)[1]
     # A tensor that is given twice would be one input.

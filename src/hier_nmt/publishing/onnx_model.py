@@ -127,7 +127,7 @@ class OnnxModel(HierNMTForConditionalGeneration):
         layers: Any = cache.self_attention_cache.layers
         past = [tensor for layer in layers for tensor in (layer.keys, layer.values)]
         if not layers or past[0] is None:
-            past = [torch.zeros(len(memory), heads, 0, width) for heads, width in self.settings["past"]]
+            past = [torch.zeros(len(memory), *sizes) for sizes in self.settings["past"]]
         assert decoder_sentence_ids is not None  # as `prepare_inputs_for_generation` gives them
         if decoder_paragraph_ids is None:
             decoder_paragraph_ids = (decoder_sentence_ids > 0).long()
@@ -168,7 +168,8 @@ def _named(session: Any, tensors: list[Any]) -> dict[str, Any]:
 
 
 def _replace(cache: EncoderDecoderCache, tensors: list[torch.Tensor]) -> None:
-    """Puts keys and values [B, H, L, E] of each layer in turn in the place of what the cache holds."""
+    """Puts the pairs of tensors that a step returns in the place of what the cache holds: keys and values [B, H, L, E]
+    of each layer in turn, and averages of sentences, as if these were of further layers."""
     held: Any = cache.self_attention_cache
     for index in range(len(tensors) // 2):
         keys, values = tensors[2 * index : 2 * index + 2]

@@ -46,7 +46,7 @@ class OnnxTranslator:
         input_ids = np.array([[*row, *[pad] * (length - len(row))] for row in sources], dtype=np.int64)
         mask = np.array([[1] * len(row) + [0] * (length - len(row)) for row in sources], dtype=np.int64)
         source = _run(self._encoder, [input_ids, mask])
-        past = [np.zeros((len(sources), heads, 0, width), np.float32) for heads, width in self.settings["past"]]
+        past = [np.zeros((len(sources), *sizes), np.float32) for sizes in self.settings["past"]]
         newest = np.full((len(sources), 1), self.settings["decoder_start_token_id"], dtype=np.int64)
         sentence_ids = paragraph_ids = np.ones((len(sources), 1), dtype=np.int64)
         written: list[list[int]] = [[] for _ in sources]

@@ -9,7 +9,7 @@ They are the same in every language, and a program breaks if they change. These 
   `<%= x %>`, `<?php x ?>`, `{{< note >}}`, `{#api}`, `{width=50%}`; `__count__`; `$NAME$`, and `$name` of three
   letters or more, also `$user->name`; `$t(key)`;
 * other marks around a name: `:count`, `:smile:`, `@name`, `!name`, `##NAME##`, `^name^`, `[[name]]`, `[site:name]`,
-  `[%name%]`, `*|NAME|*`, `%%name%%`;
+  `[%name%]`, `*|NAME|*`, `%%name%%`, and `[X12X]`, which Weblate writes for what must stay;
 * ICU messages (`{n, plural, one {...} other {...}}`, also choice, select and selectordinal), with everything inside;
 * escapes: `\\u00e9` with the word around it, `\\x41`, `\\"`, `\\'`, `\\n`, `\\r`, `\\t`;
 * HTML and XML in plain text: tags, comments, CDATA sections, and entities that are not letters; elements with what is
@@ -90,7 +90,7 @@ _WORDS = (
     r"|(?<![\w:]):(?:[a-z][\w+-]{0,50}(?<=\w):|\+1:|-1:|[a-z]\w{1,50})(?![\w:])"
     r"|(?<![\w@.])@:?[A-Za-z_][\w./-]{0,50}\w(?![@\w])|(?<![\w!])![a-z_][\w-]{1,50}"
     r"|(?<![\w#])(?P<hashes>\#{1,3})[A-Za-z_][\w.-]{0,50}(?P=hashes)(?![\w#])|(?<![\w^])\^[A-Za-z_]\w{0,50}\^(?!\w)"
-    r"|\[\[[\w.:-]{1,50}\]\]|\[%[\w.-]{1,50}%\]|\[[A-Za-z]\w{0,50}(?:[_:.]\w{1,50}){1,5}\]|\*\|[^|*\n]{1,100}\|\*"
+    r"|\[\[[\w.:-]{1,50}\]\]|\[X\d{1,6}X\]|\[%[\w.-]{1,50}%\]|\[[A-Za-z]\w{0,50}(?:[_:.]\w{1,50}){1,5}\]|\*\|[^|*\n]{1,100}\|\*"
     # Markdown's code.
     r"|(?<![`\w])(?P<ticks>``?)(?!`)[^`\n]{1,200}(?P=ticks)(?!`)"
     r"|(?<!\w)__[A-Za-z0-9]+(?:_[A-Za-z0-9]+){0,10}__(?!\w)"

@@ -530,3 +530,25 @@ def test_target_sentences_whose_numbers_fall_are_an_error():
     target = torch.full((1, 5), 7)
     with pytest.raises(ValueError, match=r"id 1 at position 4 of target 0 follows a higher one"):
         model(**source_inputs(), decoder_input_ids=target, decoder_sentence_ids=torch.tensor([[1, 1, 2, 2, 1]]))
+
+
+@pytest.mark.parametrize("parts", [[9], [1] * 9, [4, 1, 1, 3]])
+@pytest.mark.parametrize("scale", [1.0, 300.0])
+def test_relevance_keys_that_grow_with_the_tokens_equal_those_of_whole_sentences(parts: list[int], scale: float):
+    # Logits of hundreds have exponentials beyond any float, one way or the other.
+    attention = conditional_attention.ConditionalAttention(tiny_config(), 4, 4, 0).double()
+    encoder = sentence_encoder.SentenceEncoder(tiny_config()).double()
+    torch.manual_seed(0)
+    with torch.no_grad():
+        for parameter in [*attention.parameters(), *encoder.parameters()]:
+            parameter.normal_()
+        encoder.query.mul_(scale)
+    states = torch.randn(3, 9, tiny_config().d_model, dtype=torch.float64)
+    sentence_ids = torch.tensor([[1, 1, 2, 2, 2, 3, 4, 4, 4], [0, 0, 1, 1, 3, 3, 3, 3, 3], [1, 1, 0, 0, 0, 0, 0, 0, 0]])
+    expected = attention._relevance_keys(encoder(states, sentence_ids, 5))
+    averages = conditional_attention.AverageKeys.none(expected, 5)
+    for newest, ids in zip(states.split(parts, dim=1), sentence_ids.split(parts, dim=1), strict=True):
+        encodings, logits = encoder.of_tokens(newest)
+        averages = averages.extended(attention._relevance_keys(encodings), logits[..., 0], ids)
+    torch.testing.assert_close(averages.keys(), expected, rtol=1e-9, atol=1e-9)
+    assert (averages.keys()[2, :, 1:] == 0).all()

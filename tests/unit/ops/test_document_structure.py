@@ -8,6 +8,7 @@ from hier_nmt.ops.document_structure import (
     CompletedSentences,
     DocumentStructure,
     continue_sentence_ids,
+    graph_of_sentences,
     sentence_ids_from_tokens,
     separator_positions,
 )
@@ -131,3 +132,23 @@ def test_numbers_may_be_left_out_and_padding_may_stand_anywhere():
     assert complete.first == 0
     assert complete.sentence_ids.tolist() == [[1, 1, 0, 1, 4, 4, 0, 0]]
     assert complete.completed.tolist() == [[1, 0, 4, 0]]
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        [1, 1, 1, 2, 2, 3, 3, 0, 0],
+        [0, 0, 1, 1, 2, 2, 2, 3, 4],
+        [1, 1, 4, 4, 4, 6, 6, 6, 6],
+        [1, 2, 3, 4, 5, 6, 7, 8, 9],
+        [0] * 9,
+    ],
+)
+def test_a_graph_has_the_same_positions(row):
+    expected = DocumentStructure.from_ids(ids(row), ids(row))
+    with graph_of_sentences(4):
+        found = DocumentStructure.from_ids(ids(row), ids(row))
+    # Padding has no position.
+    is_token = ids(row) > 0
+    assert torch.equal(found.positions_in_sentence[is_token], expected.positions_in_sentence[is_token])
+    assert torch.equal(found.token_positions, expected.token_positions)

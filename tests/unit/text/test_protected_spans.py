@@ -51,7 +51,7 @@ from hier_nmt.text.protected_spans import (
             "$t(common.ok)",
         ),
         *(":count", ":user_name", ":smile:", ":+1:", "@name", "@user_name", "@:linked.key", "@types/node", "!order"),
-        *("#name#", "##NAME##", "^name^", "[[name]]", "[site:name]", "[user_name]", "[%name%]", "*|FNAME|*"),
+        *("#name#", "##NAME##", "^name^", "[[name]]", "[site:name]", "[user_name]", "[%name%]", "[X12X]", "*|FNAME|*"),
         *("{width=50%}", '{width=50% title="a b"}', "{: .note}", "`a b`", "``a b``"),
         *(
             "<code>a b</code>",
