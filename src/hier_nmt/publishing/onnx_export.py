@@ -304,7 +304,8 @@ def quantize_model(folder: str | Path, output: str | Path) -> Path:
         graph = onnx.load(folder / name)
         # The shapes recorded by the exporter do not hold for the transposed weights of the quantizer.
         del graph.graph.value_info[:]
-        quantize_dynamic(graph, output / name, weight_type=QuantType.QInt8, per_channel=True)
+        # Unsigned: sums of products with signed weights overflow on processors without VNNI instructions.
+        quantize_dynamic(graph, output / name, weight_type=QuantType.QUInt8, per_channel=True)
     (output / SETTINGS_FILE).write_bytes((folder / SETTINGS_FILE).read_bytes())
     return output
 
