@@ -21,7 +21,7 @@ from torch import nn
 from transformers import PreTrainedModel
 from transformers.cache_utils import DynamicCache, EncoderDecoderCache
 
-from ..attention.conditional_attention import AverageKeys, sentence_averages
+from ..attention.average_keys import AverageKeys, sentence_averages
 from ..ops.document_structure import DocumentStructure, graph_of_sentences
 
 try:

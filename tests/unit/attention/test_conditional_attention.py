@@ -25,6 +25,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from hier_nmt import HierNMTForConditionalGeneration
 from hier_nmt.attention import conditional_attention, sentence_encoder
+from hier_nmt.attention.average_keys import AverageKeys
 from hier_nmt.attention.sentence_encoder import source2token
 from hier_nmt.ops import sentence_tree
 from hier_nmt.ops.sentence_tree import path_summed_keys
@@ -546,7 +547,7 @@ def test_relevance_keys_that_grow_with_the_tokens_equal_those_of_whole_sentences
     states = torch.randn(3, 9, tiny_config().d_model, dtype=torch.float64)
     sentence_ids = torch.tensor([[1, 1, 2, 2, 2, 3, 4, 4, 4], [0, 0, 1, 1, 3, 3, 3, 3, 3], [1, 1, 0, 0, 0, 0, 0, 0, 0]])
     expected = attention._relevance_keys(encoder(states, sentence_ids, 5))
-    averages = conditional_attention.AverageKeys.none(expected, 5)
+    averages = AverageKeys.none(expected, 5)
     for newest, ids in zip(states.split(parts, dim=1), sentence_ids.split(parts, dim=1), strict=True):
         encodings, logits = encoder.of_tokens(newest)
         averages = averages.extended(attention._relevance_keys(encodings), logits[..., 0], ids)
