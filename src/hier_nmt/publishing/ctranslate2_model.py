@@ -27,7 +27,7 @@ except ImportError:
 # Options of `generate` that CTranslate2 has, or that have no effect on a search.
 _KNOWN_OPTIONS = {
     *("num_beams", "max_new_tokens", "max_length", "min_new_tokens", "length_penalty", "early_stopping"),
-    *("suppress_tokens", "forced_bos_token_id", "use_cache", "cache_implementation"),
+    *("suppress_tokens", "renormalize_logits", "forced_bos_token_id", "use_cache", "cache_implementation"),
     *("transformers_version", "_from_model_config"),
     *("pad_token_id", "bos_token_id", "eos_token_id", "decoder_start_token_id"),
 }
@@ -135,6 +135,8 @@ class Ctranslate2Model(HierNMTForConditionalGeneration):
         return (
             chosen <= _KNOWN_OPTIONS
             and config.early_stopping in (None, False)
+            # It forbids tokens before the softmax, which the scores of beams show.
+            and ((config.num_beams or 1) == 1 or config.renormalize_logits or not config.suppress_tokens)
             # Given tokens would count in what is compared.
             and (num_given == 1 or ((config.num_beams or 1) == 1 and not config.min_new_tokens))
             and all(isinstance(one, WithoutLoops | WithinLengths) for one in processors)

@@ -253,6 +253,10 @@ class BatchedGenerator:
         forced = (config.forced_bos_token_id, config.forced_eos_token_id)
         allowed = [token_id for token_id in ends.suppressed_ids if token_id not in forced]
         config.suppress_tokens = [*(config.suppress_tokens or []), *allowed] or None
+        if allowed and num_beams > 1 and not config.bad_words_ids:
+            # Beams compare the probabilities of what may be written, in every engine. Models that forbid words of their
+            # own, as Marian's do their padding token, keep the scores that these have elsewhere.
+            config.renormalize_logits = True
         if ends.min_new_tokens is not None:
             config.min_new_tokens = max(ends.min_new_tokens, config.min_new_tokens or 0)
         if ends.no_repeat_ngram_size is not None:

@@ -257,6 +257,9 @@ class Forbids(LogitsProcessor):
         {"no_repeat_ngram_size": 2},
         {"forced_bos_token_id": 9},
         {"eos_token_id": [2, 12]},
+        # Separators, which this model would write behind a sentence.
+        {"suppress_tokens": [4, 5], "num_beams": 4},
+        {"suppress_tokens": [4, 5], "num_beams": 4, "renormalize_logits": True},
         {"logits_processor": [Forbids(12)]},
         {"do_sample": True, "top_k": 1},
         {"num_beams": 2, "num_return_sequences": 2},
