@@ -22,7 +22,7 @@ from .onnx_model import OnnxModel, check_equal
 logger = logging.getLogger(__name__)
 
 # Part of the names in the cache; another one where what is exported from the same weights changes.
-_VERSION = 7
+_VERSION = 8
 _CTRANSLATE2 = ("ctranslate2", "ctranslate2-int8")
 # What has to be installed for an engine.
 _LIBRARIES = {"ctranslate2": ("ctranslate2",), "onnx": ("onnx", "onnxruntime", "onnxscript")}

@@ -245,7 +245,8 @@ def export_model(model: PreTrainedModel, folder: str | Path) -> Path:
     model = model.float().eval()
     model.set_attn_implementation("eager")
     num_sentences = num_graph_sentences(model.config)
-    with torch.no_grad(), graph_of_sentences(num_sentences):
+    # And for the one that a separator behind the last of them opens.
+    with torch.no_grad(), graph_of_sentences(num_sentences + 1):
         encoder = EncoderGraph(model)
         # Lengths that nothing else has tell which dimensions are those of tokens.
         memory, longer = (encoder.memory(*_source(length)) for length in (_LENGTH, _LENGTH + 2))

@@ -144,6 +144,13 @@ def test_a_network_writes_the_same_through_onnx(changes, tmp_path, monkeypatch) 
     greedy_rows = model.generate(input_ids=batch, num_beams=1, **options)[:, 1:].tolist()
     rows = [[token for token in row if token not in special] for row in greedy_rows]
     assert OnnxTranslator(tmp_path).generate(sources, 9) == rows
+    # A target prefix may close as many sentences as there is room for; the beams of finished rows go on and close more.
+    full = torch.tensor([[*[6, sep] * 5, 7, eos]])
+    start = config.decoder_start_token_id
+    prefix = {"decoder_input_ids": torch.tensor([[start, *[8, sep] * 6]]), "max_new_tokens": 3}
+    assert torch.equal(*(one.generate(input_ids=full, **prefix) for one in (model, other)))
+    prefix["decoder_input_ids"] = torch.tensor([[start, *[8, sep] * 8]])
+    assert other.generate(input_ids=full, **prefix)[0, :17].tolist() == [start, *[8, sep] * 8]
     many = torch.tensor([[6, sep] * 8 + [eos]])
     assert torch.equal(*(one.generate(input_ids=many, max_new_tokens=5) for one in (model, other)))
     if other.settings["max_sentences"] is not None:
