@@ -19,8 +19,6 @@ _INLINE = frozenset(
     "mark",
     "nobr",
     "q",
-    "rp",
-    "rt",
     "ruby",
     "s",
     "small",
@@ -33,8 +31,8 @@ _INLINE = frozenset(
     "u",
     "wbr",
 }
-# Elements whose content is not translated: those inside sentences, and all of them.
-_INLINE_UNTRANSLATED = frozenset(["code", "kbd", "math", "samp", "svg", "tt", "var"])
+# Elements whose content is not translated (`rt` is a pronunciation): those inside sentences, and all of them.
+_INLINE_UNTRANSLATED = frozenset(["code", "kbd", "math", "rp", "rt", "samp", "svg", "tt", "var"])
 _UNTRANSLATED = _INLINE_UNTRANSLATED | {"iframe", "object", "plaintext", "pre", "script", "style", "textarea"}
 # Elements without content.
 _VOID = frozenset(["br", "hr", "img", "input", "link", "meta", "wbr"])

@@ -27,12 +27,22 @@ _FORMULA = re.compile(
     r"|(?<![\w~^])\w{1,60}(?:~[^~\s]{1,20}~|\^[^^\s]{1,20}\^)\w*"
 )
 _OTHERS = re.compile(
-    r"\[\^[^\[\]\s]{1,60}\](?::(?=[ \t]))?|\[![A-Za-z]{1,20}\][+-]?|\{(?:[#.:]|[\w:-]{1,40}=)[^{}\n]{1,200}\}"
+    r"\[\^[^\[\]\s]{1,60}\](?::(?=[ \t]))?|(?<![^\n])\*\[[^\[\]\n]{1,60}\]:(?=[ \t])"
+    r"|\[![A-Za-z]{1,20}\][+-]?|\{(?:[#.:]|[\w:-]{1,40}=)[^{}\n]{1,200}\}"
     # The first and last lines of admonitions.
     r"|(?<![^\s>]):{3,}[^\n]*|(?<![^\n])[!?]{3}\+?[ ][\w-]+"
 )
-# Of a definition and of a line of verse, which some parsers read at the start of a line.
-_LINE_MARK = re.compile(r"[:|][ \t]")
+# The first line of an admonition or tab of MkDocs, perhaps with a title; four spaces indent what is in it.
+_CONTAINER = re.compile(
+    r"^[ \t]*(?P<mark>(?:!!!|\?\?\?\+?)(?: +[\w-]+)+|===[!+]?(?= +\"))"
+    r"(?: +\"(?P<title>[^\r\n]*?)\")?[ \t]*(?![^\r\n])",
+    re.MULTILINE,
+)
+_MAX_FIRST_LINE = 1000
+# What the parser reads in its place: an item of a list, whose paragraphs are indented as much.
+_ITEM = "-   "
+# Of a definition, a line of verse and an abbreviation, which some parsers read at the start of a line.
+_LINE_MARK = re.compile(r"[:|][ \t]|\*\[[^\[\]\n]{1,60}\]:")
 _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 
 
@@ -54,7 +64,7 @@ def markdown_runs(source: str) -> list[TextRun]:
     start = front.end() if front else 0
     # The parser replaces NUL by the replacement character, so the text to search must, too.
     code = _extension_spans(source[start:], start)
-    text = mask_spans(source, code)[start:].replace("\0", "\ufffd")
+    text = _with_items(mask_spans(source, code)[start:].replace("\0", "\ufffd"), source[start:])
     parser = markdown_it.MarkdownIt("commonmark").enable(["table", "strikethrough"]).disable("text_join")
     lines = [0, *(match.end() for match in _NEWLINE.finditer(text)), len(text)]
     runs = []
@@ -110,14 +120,30 @@ def _positions(content: str, text: str, lines: Sequence[int], position: int) -> 
 def _extension_spans(text: str, offset: int) -> list[ProtectedSpan]:
     """Spans that are not CommonMark and must not be parsed as such: templates, formulas, footnotes, attributes, and the
     first and last lines of admonitions. Their positions are counted from `offset`."""
+    containers = [ProtectedSpan(*span, "other") for one in _CONTAINER.finditer(text) for span in _around_title(one)]
     formulas = [ProtectedSpan(*match.span(), "word") for match in _FORMULA.finditer(text)]
     others = [ProtectedSpan(*match.span(), "other") for match in _OTHERS.finditer(text)]
     spans: list[ProtectedSpan] = []
     # Of overlapping spans the first wins; of spans with the same start the longest.
-    for span in sorted([*template_spans(text), *formulas, *others], key=lambda span: (span.start, -span.stop)):
+    found = [*containers, *template_spans(text), *formulas, *others]
+    for span in sorted(found, key=lambda span: (span.start, -span.stop)):
         if not spans or span.start + offset >= spans[-1].stop:
             spans.append(ProtectedSpan(span.start + offset, span.stop + offset, span.kind))
     return spans
+
+
+def _around_title(match: re.Match[str]) -> list[tuple[int, int]]:
+    """What is around the title in the first line of an admonition or tab; the whole line if it has none."""
+    start, stop = match.start("mark"), match.end()
+    return [(start, match.start("title")), (match.end("title"), stop)] if match["title"] else [(start, stop)]
+
+
+def _with_items(text: str, source: str) -> str:
+    """The text of a document with an item of a list in place of each admonition or tab of its source."""
+    for match in _CONTAINER.finditer(source):
+        start = match.start("mark")
+        text = f"{text[:start]}{_ITEM}{text[start + len(_ITEM) :]}"
+    return text
 
 
 def _run(block: Any, source: str, code: Sequence[ProtectedSpan], positions: Sequence[int]) -> TextRun | None:
@@ -191,7 +217,10 @@ class _InlineReader:
         if self.content[self.position : stop].strip(" \t\\\n"):
             raise _NotFoundError
         at = self.positions[stop - 1]
-        is_hard = is_hard or _LINE_MARK.match(self.content, stop) is not None
+        source = self.builder.source
+        is_hard = is_hard or _LINE_MARK.match(source, self.positions[stop]) is not None
+        line = _NEWLINE.split(source[max(0, at - _MAX_FIRST_LINE) : at])[-1]
+        is_hard = is_hard or _CONTAINER.match(line) is not None
         if is_hard or self._is_beside_code(self.position, stop):
             self.builder.add_break(at, at + 1)
         else:

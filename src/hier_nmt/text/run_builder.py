@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Collects the text of a paragraph with markup, and the role of each piece of markup in its sentence."""
 
+import re
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,7 +12,9 @@ from .document_layout import TextRun
 from .inline_markup import Mark
 from .protected_spans import LINE_BREAK, OBJECT, ProtectedSpan
 
+_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _WHITE_SPACE = " \t\n\r\f\v"
+_INDEX_TAG = re.compile(r"<su[bp]\b", re.IGNORECASE)
 _SENTENCE_ENDS = ".!?…\"'”’»)"
 # White space after these is dropped.
 _ENDS = (" ", "\n", LINE_BREAK)
@@ -54,8 +57,8 @@ class RunBuilder:
     """Collects a `TextRun`: white space becomes single spaces, with newlines only for line breaks that matter.
 
     A pair of tags without text inside is one piece of markup, and so is a pair around a number that belongs to the word
-    or sentence before it (a footnote, "CO<sub>2</sub>"). Markup that acts as a word is an `OBJECT` in the text; so is a
-    whole word with such a number inside ("H<sub>2</sub>O").
+    or sentence before it (a footnote, "CO<sub>2</sub>"), or around the index of a variable ("x<sub>i</sub>"). Markup
+    that acts as a word is an `OBJECT` in the text; so is a whole word with such a number inside ("H<sub>2</sub>O").
 
     Args:
         source: the document.
@@ -135,7 +138,9 @@ class RunBuilder:
             return
         opening = self.markup[first]
         inside = self.characters[opening.position :]
-        if inside and not (opening.position and self._is_touching_number(opening.position)):
+        if inside and not (
+            opening.position and (self._is_touching_number(opening.position) or self._is_index(opening))
+        ):
             return
         inner = self.markup[first:]
         # An empty element between words is a place that a program fills.
@@ -151,6 +156,14 @@ class RunBuilder:
         before = "".join(self.characters[max(0, position - 2) : position])
         # A footnote, but not the rest of a number ("3.14").
         return before[-1].isalnum() or (before[-1] in _SENTENCE_ENDS and not before[0].isdigit())
+
+    def _is_index(self, opening: _Markup) -> bool:
+        """Whether this tag opens an index in letters of a variable ("x<sub>i</sub>")."""
+        index = "".join(self.characters[opening.position :])
+        before = "".join(self.characters[max(0, opening.position - 3) : opening.position])
+        variable = before[len(before.rstrip(_LETTERS)) :]
+        is_short = 1 <= len(variable) <= 2 and len(index) <= 3 and index.isalpha()
+        return is_short and _INDEX_TAG.match(self.source, opening.start) is not None
 
     def _join_touching(self) -> None:
         """Merges the last two pieces of markup if both are whole and nothing is between them."""

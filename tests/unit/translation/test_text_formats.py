@@ -76,6 +76,8 @@ def test_html_is_translated_between_its_tags(source, expected) -> None:
         ("a b<!-- c --> d", "A B<!-- c --> D"),
         # Filled stays filled, and what belongs to a word stays there.
         ("<b>a</b> b<sup>1</sup> c", "<b>A</b> B<sup>1</sup> C"),
+        ("a x<sub>i</sub><sup>2</sup> b E<sub>max</sub> c", "A X<sub>i</sub><sup>2</sup> B E<sub>max</sub> C"),
+        ("a <ruby>b<rp>(</rp><rt>c</rt><rp>)</rp></ruby> d", "A <ruby>B<rp>(</rp><rt>c</rt><rp>)</rp></ruby> D"),
         ("a H<sub>2</sub>O b C<sub>6</sub>H<sub>12</sub>", "A H<sub>2</sub>O B C<sub>6</sub>H<sub>12</sub>"),
         ("a<img src=b>c", "A<img src=b>C"),
         ("a<code>b</code>c d", "A<code>b</code>C D"),
@@ -108,6 +110,18 @@ def test_html_keeps_what_stands_in_a_sentence_in_its_place(source, expected) -> 
         ("> [!WARNING]\n> a b\n> c\n", "> [!WARNING]\n> A B C\n"),
         (":::tip\na b\n:::\n", ":::tip\nA B\n:::\n"),
         ("!!! note\n    a b\n", "!!! note\n    A B\n"),
+        ('!!! note "a b"\n    c\n    d\n\n    e\n', '!!! note "A B"\n    C D\n\n    E\n'),
+        ('??? tip ""\r\n    a b\r\n', '??? tip ""\r\n    A B\r\n'),
+        (
+            "???+ info inline end\n\n    a\n\n    - b\n\n        c\n",
+            "???+ info inline end\n\n    A\n\n    - B\n\n        C\n",
+        ),
+        (
+            '=== "a"\n\n    b\n\n===! "c"\n\n    !!! d\n        e\n',
+            '=== "A"\n\n    B\n\n===! "C"\n\n    !!! d\n        E\n',
+        ),
+        ('    !!! a "b"\n', '    !!! a "b"\n'),
+        ("*[B]: a b\n*[C D]: c d\n", "*[B]: A B\n*[C D]: C D\n"),
         ("a $x_i * y_i$ b", "A $x_i * y_i$ B"),
         ("a $b + c$ d", "A $b + c$ D"),
         ("a\n\n$$\nb = c_d * e_d\n$$\n\nf", "A\n\n$$\nb = c_d * e_d\n$$\n\nF"),

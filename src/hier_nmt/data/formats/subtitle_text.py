@@ -12,8 +12,8 @@ from typing import Literal, NamedTuple
 
 from ...text.inline_markup import Mark, insert_marks
 
-# Also the times inside a subtitle of WebVTT.
-TAG = re.compile(r"</?(?!br\b)[a-zA-Z][^<>]*>|<[\d:.]{5,13}>|\{\\[^{}]*\}", re.IGNORECASE)
+# Also the times inside a subtitle of WebVTT, and its annotations of pronunciation with their text.
+TAG = re.compile(r"<rt\b[^<>]*>[^<>\n]*</rt>|</?(?!br\b)[a-zA-Z][^<>]*>|<[\d:.]{5,13}>|\{\\[^{}]*\}", re.IGNORECASE)
 # Line breaks inside a line of the file: those of SubStation, which SubRip players support too, and of HTML.
 _BREAK = re.compile(r"\\[Nn]|<br\s*/?>", re.IGNORECASE)
 _HARD_SPACE = "\\h"
@@ -135,7 +135,7 @@ def _shown_lines(row: str) -> Iterator[Line]:
 
 
 def _tag_kind(tag: str) -> Literal["open", "close", "whole"]:
-    if not tag.startswith("<") or tag.endswith("/>") or tag[1].isdecimal():
+    if not tag.startswith("<") or tag.endswith("/>") or tag[1].isdecimal() or "<" in tag[1:]:
         return "whole"
     return "close" if tag.startswith("</") else "open"
 

@@ -68,6 +68,12 @@ def test_a_sentence_goes_on_in_the_next_subtitle(tmp_path) -> None:
     )
 
 
+def test_a_pronunciation_stays_beside_its_word(tmp_path) -> None:
+    content = "WEBVTT\n\n00:01.000 --> 00:02.000\nThe <ruby>garden<rt>gar</rt></ruby> is new.\n"
+    expected = content.replace("The", "Le").replace("garden", "jardin").replace("is new", "est neuf")
+    assert translated(tmp_path, content, {"The garden is new.": "Le jardin est neuf."}) == expected
+
+
 def test_the_first_line_shows_the_format(tmp_path) -> None:
     (tmp_path / "a").write_text(VTT)
     assert format_of(tmp_path / "a") == "vtt"
