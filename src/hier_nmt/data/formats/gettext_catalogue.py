@@ -208,7 +208,10 @@ def _messages(path: Path, lines: Sequence[str]) -> Iterator[_Message]:
         if message.forms and (not line.strip() or is_comment or _START.match(line)):
             yield _checked(path, message)
             message, key = _Message(), ""
-        if is_comment:
+        if line.startswith("#~") and not message.texts:
+            # The comments before it are of an obsolete message.
+            message = _Message()
+        elif is_comment:
             _read_comment(message, index, line)
         elif not line.strip() or line.startswith("domain "):
             key = ""

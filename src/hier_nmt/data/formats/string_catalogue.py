@@ -3,8 +3,8 @@
 """Xcode's string catalogues (.xcstrings): all languages of a program's messages in one file.
 
 The translation is added beside the source, in its shape (a string, or variations by plural and device), and marked as
-needing review. A finished translation is kept, as is what must not be translated. The file is written as Xcode writes
-it, or as it was indented before.
+needing review. An existing translation is kept, as is what must not be translated; a copy of the source in the state
+"new" is none. The file is written as Xcode writes it, or as it was indented before.
 """
 
 import json
@@ -21,7 +21,6 @@ from .xml_files import same_language
 # Indentation and separators of JSON: Xcode's first.
 _STYLES = (("  ", (",", " : ")), ("  ", (",", ": ")), ("    ", (",", ": ")), ("\t", (",", ": ")))
 _EMPTY_OBJECT = re.compile(r'^( *)("(?:[^"\\]|\\.)*" : )\{\}', re.MULTILINE)
-_NEW = ("new", "needs_review", "stale")
 _FORMS = ("plural", "device")
 Place = tuple[str, ...]
 
@@ -52,7 +51,7 @@ class _Message(NamedTuple):
         """Its strings, in order."""
         for unit, other in self.forms():
             value = other["value"] if other else ""
-            yield Unit(unit["value"], value or None, is_translated=bool(value) and _is_finished(other))
+            yield Unit(unit["value"], value or None, is_translated=_is_translated(unit, other))
 
 
 class StringCatalogueFile(DocumentFile):
@@ -89,7 +88,7 @@ class StringCatalogueFile(DocumentFile):
             made, is_changed = [], False
             for unit, other in message.forms():
                 text = next(texts)
-                is_kept = other is not None and _is_finished(other) and text == other["value"]
+                is_kept = other is not None and _is_translated(unit, other) and text == other["value"]
                 made.append(other if is_kept else {**unit, "state": "needs_review", "value": text})
                 is_changed |= not is_kept
             if not is_changed:
@@ -142,8 +141,11 @@ def _string_units(node: dict[str, Any], place: Place = ()) -> Iterator[tuple[Pla
             yield from _string_units(value, (*place, name))
 
 
-def _is_finished(unit: dict[str, Any] | None) -> bool:
-    return unit is not None and unit.get("state") not in _NEW
+def _is_translated(source: dict[str, Any], target: dict[str, Any] | None) -> bool:
+    """Whether a string has a translation: any text but a copy of the source in the state "new"."""
+    if target is None or not target["value"].strip():
+        return False
+    return target.get("state") != "new" or target["value"] != source["value"]
 
 
 def _localization(source: dict[str, Any], target: Any, units: Iterator[Any]) -> dict[str, Any]:

@@ -99,6 +99,14 @@ def test_a_message_without_flags_gets_the_mark_before_its_previous_source(tmp_pa
     )
 
 
+def test_the_flags_of_an_obsolete_message_are_not_those_of_the_next(tmp_path) -> None:
+    obsolete = '#, fuzzy\n#| msgid "Old"\n#~ msgid "Older"\n#~ msgstr "Vieux"\n'
+    content = f'{obsolete}msgid "Yes"\nmsgstr "Oui"\n\n{obsolete}\n#. A door\nmsgid "No"\nmsgstr ""\n'
+    assert [unit.is_translated for unit in read(tmp_path, content).documents[0].units] == [True, False]
+    expected = content.replace('msgid "No"\nmsgstr ""', '#, fuzzy\nmsgid "No"\nmsgstr "Non"')
+    assert translated(tmp_path, content, {"No": "Non"}) == expected
+
+
 @pytest.mark.parametrize(
     ("language", "forms"),
     [("ja", ["PLURAL"]), ("de", ["ONE", "PLURAL"]), ("ru", ["ONE", "PLURAL", "PLURAL"]), ("xx", ["ONE", "PLURAL"])],

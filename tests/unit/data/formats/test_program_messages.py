@@ -143,17 +143,28 @@ def test_translations_stand_beside_the_sources_of_a_string_catalogue(tmp_path) -
     assert strings["Acme"] == {"shouldTranslate": False}
 
 
-def test_a_finished_translation_of_a_string_catalogue_is_kept(tmp_path) -> None:
-    done, open_one = string_unit("Salut"), string_unit("Au revoir", "needs_review")
-    content = catalogue(Hello={"localizations": {"fr": done}}, Bye={"localizations": {"fr": open_one}})
+@pytest.mark.parametrize(
+    ("value", "state", "is_translated"),
+    [
+        ("Salut", "translated", True),
+        ("Salut", "needs_review", True),
+        ("Salut", "new", True),
+        ("Hello", "translated", True),
+        ("Hello", "new", False),
+        ("", "translated", False),
+        (" ", "needs_review", False),
+    ],
+)
+def test_a_translation_of_a_string_catalogue_is_kept(tmp_path, value, state, is_translated) -> None:
+    content = catalogue(Hello={"localizations": {"fr": string_unit(value, state)}})
     file = read(tmp_path, content, "a.xcstrings")
-    assert [(unit.target, unit.is_translated) for unit in file.documents[0].units] == [
-        ("Salut", True),
-        ("Au revoir", False),
-    ]
-    strings = json.loads(file.translated([["Salut", "Adieu"]]))["strings"]
-    assert strings["Hello"]["localizations"]["fr"] == done
-    assert strings["Bye"]["localizations"]["fr"] == string_unit("Adieu", "needs_review")
+    assert [unit.is_translated for unit in file.documents[0].units] == [is_translated]
+    text = value if is_translated else "Bonjour"
+    found = json.loads(file.translated([[text]]))["strings"]["Hello"]["localizations"]["fr"]
+    assert found == string_unit(text, state if is_translated else "needs_review")
+    # `--retranslate` replaces it.
+    found = json.loads(file.translated([["Bonjour"]]))["strings"]["Hello"]["localizations"]["fr"]
+    assert found == string_unit("Bonjour", "needs_review")
 
 
 def test_each_form_of_a_string_catalogue_is_kept_or_translated_by_itself(tmp_path) -> None:
@@ -162,12 +173,12 @@ def test_each_form_of_a_string_catalogue_is_kept_or_translated_by_itself(tmp_pat
 
     english = plural(one=string_unit("a file"), other=string_unit("files"))
     many = string_unit("des millions de fichiers")
-    french = plural(one=string_unit("un fichier"), other=string_unit("x", "needs_review"), many=many)
+    french = plural(one=string_unit("un fichier"), other=string_unit("files", "new"), many=many)
     content = catalogue(a={"localizations": {"en": english, "fr": french, "fr-CA": string_unit("Canada")}})
     file = read(tmp_path, content, "a.xcstrings")
     assert [(unit.target, unit.is_translated) for unit in file.documents[0].units] == [
         ("un fichier", True),
-        ("x", False),
+        ("files", False),
     ]
     found = json.loads(file.translated([["un fichier", "fichiers"]]))["strings"]["a"]["localizations"]
     assert found["fr"] == plural(
