@@ -3,6 +3,7 @@
 """Detection of a file's format, and writing of corpora in all formats."""
 
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -96,6 +97,8 @@ _BY_ENDING = {
     **dict.fromkeys((".ods", ".ots"), "ods"),
     **dict.fromkeys((".ass", ".ssa"), "ass"),
 }
+# The start of a file of SubRip.
+_SUBTITLE = re.compile(rb"\d+[ \t]*\r?\n\d{1,2}:\d\d:\d\d[,.]\d{3} --> \d")
 # What the member "mimetype" of an archive starts with, and folders in archives of Office Open XML.
 _BY_TYPE = {
     b"application/epub+zip": "epub",
@@ -131,6 +134,8 @@ def format_of(path: str | Path) -> str:
         return "ass"
     if start.startswith(b"WEBVTT"):
         return "vtt"
+    if _SUBTITLE.match(start):
+        return "srt"
     if start.startswith(b"PK") and (name := _format_of_package(path)) is not None:
         return name
     check_is_plain_text(path, ending.removeprefix("."), start)

@@ -49,6 +49,14 @@ def test_a_page_with_another_name_says_which_format_to_give(tmp_path, content) -
 
 
 @pytest.mark.parametrize(
+    "content", ["1\n00:00:01,000 --> 00:00:02,000\nA.\n", "\ufeff12 \r\n0:00:01.000 --> 0:00:02.000\r\n"]
+)
+def test_subtitles_are_known_by_their_first_lines(tmp_path, content) -> None:
+    (tmp_path / "a.txt").write_text(content)
+    assert format_of(tmp_path / "a.txt") == "srt"
+
+
+@pytest.mark.parametrize(
     "name",
     [
         "a", "a.txt", "a.TXT", "corpus.en", "corpus.de", "corpus.en-fr", "corpus.pt_BR", "a.txt.gz", ".hidden",
