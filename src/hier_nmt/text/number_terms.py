@@ -42,12 +42,12 @@ def number_terms(text: str, target_language: str | None = None, other: Collectio
         text: the sentence.
         target_language: ISO 639 code; numbers of five digits or more are none in a language that counts in ten
             thousands.
-        other: numbers that do not count, such as stand-ins.
+        other: numbers that do not count, such as stand-ins, nor do numbers with these as a group of digits.
     """
     return [
         TermMatch(*match.span(), NumberTerm(match[0], _forms(match[0])))
         for match in _NUMBER.finditer(text)
-        if match[0] not in other and _is_kept(match[0], target_language)
+        if not {*other}.intersection(re.split(r"\D", match[0])) and _is_kept(match[0], target_language)
     ]
 
 

@@ -31,6 +31,8 @@ def test_numbers_of_three_digits_or_with_decimals_count(text: str, numbers: list
 
 def test_stand_ins_do_not_count() -> None:
     assert found("The file 417 has 2,500 lines.", "fr", ["417"]) == ["2,500"]
+    # Nor do two beside each other, or one beside a number, make a number.
+    assert found("417 583 has 346,752 of 2 871 in 2,500", "fr", ["417", "583", "346", "752", "871"]) == ["2,500"]
 
 
 @pytest.mark.parametrize("language", ["zh", "ja", "ko", "zh-Hant"])
