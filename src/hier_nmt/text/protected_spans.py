@@ -4,18 +4,21 @@
 
 They are the same in every language, and a program breaks if they change. These are recognized:
 
-* printf and similar: `%d`, `%-5.2f`, `%1$s`, `%(date)s`, `%{name}`, `%<name>s`, `%@`, `%1`, `%name%`, `%%`;
+* printf and similar: `%d`, `%-5.2f`, `%1$s`, `%(date)s`, `%{name}`, `%<name>s`, `%@`, `%#@name@`, `%1`, `%name%`,
+  `%%`, and `%name` of three letters or more, so letters that touch `%d` stay with it ("%dpx");
 * braces: `{}`, `{0}`, `{name}`, `{0:N2}`, `{n, number}`, `{{name}}`, `${x}`, `$(NAME)`, `#{x}`, `@{x}`, `{% tag %}`,
   `<%= x %>`, `<?php x ?>`, `{{< note >}}`, `{#api}`, `{width=50%}`; `__count__`; `$NAME$`, and `$name` of three
   letters or more, also `$user->name`; `$t(key)`;
 * other marks around a name: `:count`, `:smile:`, `@name`, `!name`, `##NAME##`, `^name^`, `[[name]]`, `[site:name]`,
   `[%name%]`, `*|NAME|*`, `%%name%%`, and `[X12X]`, which Weblate writes for what must stay;
-* ICU messages (`{n, plural, one {...} other {...}}`, also choice, select and selectordinal), with everything inside;
+* ICU messages (`{n, plural, one {...} other {...}}`, also choice, select and selectordinal), with everything inside,
+  and braces that they quote (`'{'`);
 * escapes: `\\u00e9` with the word around it, `\\x41`, `\\"`, `\\'`, `\\n`, `\\r`, `\\t`;
-* HTML and XML in plain text: tags, comments, CDATA sections, and entities that are not letters; elements with what is
-  in them if they are code (`<code>x</code>`), marked as not to be translated, or a number (`<sup>1</sup>`);
+* HTML and XML in plain text: tags (also numbered ones, `<0>`), comments, CDATA sections, and entities that are not
+  letters; elements with what is in them if they are code (`<code>x</code>`), marked as not to be translated, or a
+  number (`<sup>1</sup>`), and variables with an index (`x<sub>i</sub>`);
 * Markdown in plain text: code between backticks, pairs of `*`, `**`, `~~` and `==`, links to paths;
-* Markdown extensions that the parser reads as text: `[^1]`, `[!WARNING]`, `$x^2$`, `$$...$$`, `\\(...\\)`;
+* Markdown extensions that the parser reads as text: `[^1]`, `[!WARNING]`, `*[HTML]:`, `$x^2$`, `$$...$$`, `\\(...\\)`;
 * web and mail addresses, Windows paths; the object replacement character, see `OBJECT`.
 
 Where prose looks like code, these rules decide. A percent sign after a digit ("50% of", "50 % of") is a percent sign;
@@ -79,6 +82,7 @@ _WORDS = (
     # Variables of Symfony and Windows, dates, and printf without the space flag.
     r"|(?<![\w%])(?P<percents>%%?)[A-Za-z_][\w.-]{1,100}(?P=percents)(?![\w%])"
     r"|(?<![\w%])%-?[A-Za-z](?:[^\w\s%]?%-?[A-Za-z]){1,10}"
+    r"|%(?:\d{1,2}\$)?#@\w{1,100}@|(?<![\w%])(?<!\d[ \u00a0\u202f])%(?!ages?\b)[A-Za-z_][A-Za-z0-9_]{2,100}"
     r"|(?<!\d)(?<!\d[ \u00a0\u202f])%(?:\d{1,2}\$|\([\w.-]{1,100}\)|<[\w.]{1,100}>)?"
     r"[-+#0']{0,5}(?:\d{1,3}|\*)?(?:\.(?:\d{1,3}|\*))?(?:hh|h|ll|l|L|q|j|z|t|I64|I32)?(?!age)(?:[diouxXeEfFgGaAcCsSpn@]|[qvT](?![A-Za-z]))"
     r"|(?<![\w%])%L?\d{1,2}(?![\w$])"
@@ -87,7 +91,7 @@ _WORDS = (
     r"|\s*,\s*(?:number|date|time|spellout|ordinal|duration)\s*(?:,[^{}\n]{0,60})?)?\}"
     r"|\{[#.^/&!>:][^{}\n]{0,200}\}|\{[\w:-]{1,40}=[^{}\n]{1,200}\}"
     # Other marks around a name.
-    r"|(?<![\w:]):(?:[a-z][\w+-]{0,50}(?<=\w):|\+1:|-1:|[a-z]\w{1,50})(?![\w:])"
+    r"|(?<![\w:]):(?:[a-z][\w+-]{0,50}(?<=\w):|\+1:|-1:|:?[a-z]\w{1,50})(?![\w:])"
     r"|(?<![\w@.])@:?[A-Za-z_][\w./-]{0,50}\w(?![@\w])|(?<![\w!])![a-z_][\w-]{1,50}"
     r"|(?<![\w#])(?P<hashes>\#{1,3})[A-Za-z_][\w.-]{0,50}(?P=hashes)(?![\w#])|(?<![\w^])\^[A-Za-z_]\w{0,50}\^(?!\w)"
     r"|\[\[[\w.:-]{1,50}\]\]|\[X\d{1,6}X\]|\[%[\w.-]{1,50}%\]|\[[A-Za-z]\w{0,50}(?:[_:.]\w{1,50}){1,5}\]|\*\|[^|*\n]{1,100}\|\*"
@@ -98,7 +102,7 @@ _WORDS = (
 # Words with escapes or indices, and percentages of printf: these may start with a letter or digit.
 _IN_WORDS = (
     r"(?<!\w)\w*(?:\\u[0-9A-Fa-f]{4}\w*)+|(?<!\w)\d[\d.,]{0,20}%%"
-    r"|(?<!\w)\w{1,20}(?:<su[bp]>\d{1,4}</su[bp]>\w{1,20})+"
+    r"|(?<!\w)\w{1,20}(?:<su[bp]>\d{1,4}</su[bp]>\w{1,20})+|(?<!\w)[A-Za-z]{1,2}(?:<su[bp]>[A-Za-z]{1,3}</su[bp]>)+(?!\w)"
 )
 # Elements that are kept with what is in them, as `html_text` keeps them.
 _ELEMENT = (
@@ -107,22 +111,25 @@ _ELEMENT = (
     r"|\bclass\s*=\s*[\"']?(?:[^\"'<>]{0,100}\s)?notranslate\b)[^<>]{0,200}>[^<>]{0,300}</(?P=kept)>"
 )
 _INDEX = r"<(?P<index>su[bp])\b[^<>]{0,100}>[\d\s.,*†‡]{1,10}</(?P=index)>"
-_TAG = rf"<(?P<end>/)?[A-Za-z][\w:.-]{{0,60}}(?:=[^\s<>=]{{1,60}})?(?:{_ATTRIBUTE}){{0,30}}\s*(?P<empty>/)?>"
+_TAG = (
+    r"<(?P<end>/)?(?:[A-Za-z][\w:.-]{0,60}|\d{1,3})(?:=[^\s<>=]{1,60})?"
+    rf"(?:{_ATTRIBUTE}){{0,30}}\s*(?P<empty>/)?>"
+)
 _OTHERS = (
     rf"<%{_CODE}%>|<\?{_CODE}\?>|\{{%{_CODE}%\}}"
     r"|<!--.{0,300}?-->|<!\[CDATA\[.{0,300}?\]\]>"
     r"|&(?:[A-Za-z][A-Za-z0-9]{1,30}|#\d{1,7}|#[xX][0-9A-Fa-f]{1,6});"
-    r"|%%|\[\^[^\[\]\s]{1,60}\](?::(?=\s))?|\[![A-Za-z]{1,20}\][+-]?|\\(?:x[0-9A-Fa-f]{2}|u(?=\W|$)|[\"'nrt])"
+    r"|%%|&&|'[{}]'|(?<!\S)\*\[[^\[\]\n]{1,60}\]:(?=\s)|\[\^[^\[\]\s]{1,60}\](?::(?=\s))?|\[![A-Za-z]{1,20}\][+-]?|\\(?:x[0-9A-Fa-f]{2}|u(?=\W|$)|[\"'nrt])"
 )
 # Markdown in plain text: links to something like a path, and pairs of signs, see `_without_single`.
-_TARGET = r"\]\((?=[^()\s]*[/.#:])[^()\s]{1,300}\)"
+_TARGET = r"\]\((?=[^()\s]*[/.#:])(?:[^()\s]|\([^()\s]{0,100}\)){1,300}\)"
 _LINK = rf"(?P<link>\[(?=[^\[\]\n]{{1,300}}{_TARGET}))|(?P<link_end>{_TARGET})"
 _EMPHASIS = r"(?P<emphasis>(?<![*~=\\])(?:\*{1,3}|~~|==)(?![*~=]))"
 _EMPHASIS_SIGNS = ("*", "**", "***", "~~", "==")
 _SPANS = re.compile(
     # A lookahead: at most characters (letters and spaces) no other pattern needs to be tried.
     rf"(?P<address>{ADDRESS})|(?P<in_word>{_IN_WORDS})"
-    rf"|(?=[%{{$<&@\\\[\]#_:!^`*~={OBJECT}])"
+    rf"|(?=[%{{$<&@\\\[\]#_:!^`*~='{OBJECT}])"
     rf"(?:(?P<element>{_ELEMENT})|{_INDEX}|(?P<tag>{_TAG})|(?P<word>{_WORDS}|{OBJECT})|(?P<other>{_OTHERS})"
     rf"|{_LINK}|{_EMPHASIS})",
     re.DOTALL,
@@ -137,7 +144,7 @@ _TEMPLATE = re.compile(
     re.DOTALL,
 )
 # Every span starts with one of these; texts without them are skipped.
-_MAY_START = re.compile(rf"[%{{$<&@\\\[#_^`*{OBJECT}]|://|www\.|:[a-z+-]|![a-z_]|~~|==|\+\d")
+_MAY_START = re.compile(rf"[%{{$<&@\\\[#_^`*{OBJECT}]|://|www\.|:[a-z+:-]|![a-z_]|~~|==|\+\d")
 
 
 @lru_cache(maxsize=64)

@@ -18,15 +18,16 @@ _NEWLINES = r"\n\r\v\f\x1c-\x1e\x85\u2028\u2029"
 _LINES = re.compile(f"[^{_NEWLINES}]+|[{_NEWLINES}]+")
 # Fields of a line are separated by tabs, or by spaces that align them in columns.
 _FIELDS = re.compile(r"(\s*\t\s*|\s{4,})")
-# Escaped line breaks and tabs in text; before letters, `\t` and `\r` are often something else.
-_ESCAPED_BREAKS = re.compile(r"\s*(?:\\n|\\[rt](?![a-z]{2}))(?:\s|\\n|\\[rt](?![a-z]{2}))*")
+# Escaped line breaks and tabs in text (before letters, `\t` and `\r` are often something else), and bars.
+_SEPARATORS = re.compile(r"\s*(?:\\n|\\[rt](?![a-z]{2}))(?:\s|\\n|\\[rt](?![a-z]{2}))*|\s+\|+\s+")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _WHITE_SPACE = re.compile(r"\s")
 _LANGUAGE_CODE = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*")
 
 
 class Segment(NamedTuple):
-    """A sentence without surrounding white space, or the white space between sentences including escaped line breaks.
+    """A sentence without surrounding white space, or the white space between sentences including escaped line breaks
+    and bars.
 
     `paragraph` counts from 0; white space belongs to the paragraph before it.
     """
@@ -39,9 +40,10 @@ class Segment(NamedTuple):
 def segment_text(text: str, language: str) -> list[Segment]:
     """The segments of a text; their texts joined give exactly the text.
 
-    A newline of any kind ends a paragraph, and so a sentence. Tabs, four spaces in a row, and escaped line breaks and
-    tabs (`\\n`) separate the fields of a line, which are sentences of one paragraph. Inside a field sentencex splits
-    sentences, except after further abbreviations (`sentence_abbreviations`) and inside untranslatable spans.
+    A newline of any kind ends a paragraph, and so a sentence. Tabs, four spaces in a row, escaped line breaks and tabs
+    (`\\n`), and bars between spaces (`|`) separate the fields of a line, which are sentences of one paragraph. Inside a
+    field sentencex splits sentences, except after further abbreviations (`sentence_abbreviations`) and inside
+    untranslatable spans.
 
     Args:
         text: any text, which may be empty.
@@ -61,7 +63,7 @@ def segment_text(text: str, language: str) -> list[Segment]:
     for line in _LINES.findall(text):
         paragraph += bool(line.strip())
         for piece in _pieces(line, language):
-            is_between = piece.isspace() or _ESCAPED_BREAKS.fullmatch(piece) is not None
+            is_between = piece.isspace() or _SEPARATORS.fullmatch(piece) is not None
             segments.append(Segment(piece, not is_between, max(0, paragraph)))
     return _merge_white_space(segments)
 
@@ -105,12 +107,12 @@ def _pieces(line: str, language: str) -> Iterator[str]:
 
 
 def _parts_of_field(field: str, language: str) -> Iterator[str]:
-    """The sentences of a field, the white space around them, and the escaped line breaks between them."""
+    """The sentences of a field, the white space around them, and the escaped line breaks and bars between them."""
     spans = protected_spans(field)
     # Escapes are protected spans too, and are not excluded here.
-    inside = [span for span in spans if not _ESCAPED_BREAKS.fullmatch(field, span.start, span.stop)]
+    inside = [span for span in spans if not _SEPARATORS.fullmatch(field, span.start, span.stop)]
     position = 0
-    for match in _ESCAPED_BREAKS.finditer(field):
+    for match in _SEPARATORS.finditer(field):
         if any(span.start < match.end() and match.start() < span.stop for span in inside):
             continue
         if position < match.start():

@@ -38,6 +38,8 @@ from hier_nmt.text.protected_spans import (
         *("[^1]", "[^note]", "[!WARNING]", "[!tip]", "$x^2$", "$a_1 + b$", "$$E = mc^2$$", "$n$", "\\(a + b\\)"),
         *("https://a.b/c?d={id}", "www.a.org", "a.b@c.org", "C:\\new\\table", "\\\\server\\share", OBJECT),
         *("+33 1 23 45 67 89", "+44 (0)20 7946 0958", "+1-212-555-0100", "+4930123456"),
+        *("%#@files@", "%1$#@days@", "%arg", "%date", "%user_name", "%dpx", "::before", "&&", "'{'"),
+        *("<0>", "</12>", "<3/>", "x<sub>i</sub>", "E<sub>max</sub>", "V<sub>a</sub><sup>b</sup>"),
         *("100%%", "<color=red>", "</color>", "<size=50%>"),
         *(
             "%v",
@@ -81,7 +83,7 @@ def test_code_markup_and_addresses_are_found_whole(span) -> None:
         "See [1] and [a](b), a * b_c, _d_.",
         "snake_case and __init",
         "12:30:45, e.g. p.m. 3/4 #5 a@b",
-        "The %age of it.",
+        "The %age of it, 10 %of them and 5%off.",
         "See [name], [re-elected] and [sic].",
         "Note: this :( and :) and :D at 10:30, a: b, not::that",
         "What! No! a!b @ 5 p.m. C# and F#, #1 #tag",
@@ -108,6 +110,9 @@ def test_prose_is_language(text) -> None:
         ("**Read this.", [("**", "open")]),
         ("Read it now.**", [("**", "close")]),
         ("See [the guide](/docs/a.md) and [b](c)", [("[", "open"), ("](/docs/a.md)", "close")]),
+        ("See [it](http://a.b/c_(d)) now", [("[", "open"), ("](http://a.b/c_(d))", "close")]),
+        ("*[HTML]: A language", [("*[HTML]:", "other")]),
+        ("Read <0>it</0><1/>", [("<0>", "open"), ("</0>", "close"), ("<1/>", "other")]),
         ("euro<sup>1</sup> is", [("<sup>1</sup>", "other")]),
     ],
 )

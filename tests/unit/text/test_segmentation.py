@@ -40,6 +40,12 @@ def test_a_newline_ends_the_paragraph_and_the_sentence():
     assert sentences("A title\nOne\r\nTwo\rThree") == [("A title", 0), ("One", 1), ("Two", 2), ("Three", 3)]
 
 
+def test_bars_between_spaces_separate_sentences():
+    text = "Home | About us || Contact\nA |name| and P(a|b)."
+    assert sentences(text) == [("Home", 0), ("About us", 0), ("Contact", 0), ("A |name| and P(a|b).", 1)]
+    assert joined(text) == text
+
+
 @pytest.mark.parametrize("text", ["", " ", "\n", " \r\n\t\n "])
 def test_text_without_sentences_has_none_and_comes_back(text):
     assert sentences(text) == []
