@@ -6,9 +6,10 @@ They are the same in every language, and a program breaks if they change. These 
 
 * printf and similar: `%d`, `%-5.2f`, `%1$s`, `%(date)s`, `%{name}`, `%<name>s`, `%@`, `%#@name@`, `%1`, `%name%`,
   `%%`, and `%name` of three letters or more, so letters that touch `%d` stay with it ("%dpx");
-* braces: `{}`, `{0}`, `{name}`, `{0:N2}`, `{n, number}`, `{{name}}`, `${x}`, `$(NAME)`, `#{x}`, `@{x}`, `{% tag %}`,
-  `<%= x %>`, `<?php x ?>`, `{{< note >}}`, `{#api}`, `{width=50%}`; `__count__`; `$NAME$`, and `$name` of three
-  letters or more, also `$user->name`; `$t(key)`;
+* braces: `{}`, `{0}`, `{name}`, `{0:d MMM yyyy}`, `{name ?? f(x)}`, `{n, number}`, `{{name}}`, `${x}`, `$(NAME)`,
+  `#{x}`, `@{x}`, `{% tag %}`, `<%= x %>`, `<?php x ?>`, `{{< note >}}`, `{#api}`, `{width=50%}`; `__count__`; `$NAME$`,
+  and `$name` of three letters or more, also `$user->name`; `$t(key)`;
+* BBCode: `[b]` and `[url=x]` that have an end tag; colours: `#ff0000`;
 * other marks around a name: `:count`, `:smile:`, `@name`, `!name`, `##NAME##`, `^name^`, `[[name]]`, `[site:name]`,
   `[%name%]`, `*|NAME|*`, `%%name%%`, and `[X12X]`, which Weblate writes for what must stay;
 * ICU messages (`{n, plural, one {...} other {...}}`, also choice, select and selectordinal), with everything inside,
@@ -72,7 +73,7 @@ _ATTRIBUTE = r"\s+[A-Za-z_:@][\w:@.-]*(?:\s*=\s*(?:\"[^\"<>]*\"|'[^'<>]*'|[^\s\"
 _WORDS = (
     # Templates.
     rf"<[%?]={_CODE}[%?]>|\{{\{{[<%]{_CODE}[>%]\}}\}}|\{{\{{\{{[^{{}}\n]{{0,300}}\}}\}}\}}"
-    r"|\{\{[^{}\n]{0,300}\}\}|[$#@%]\{[^{}\n]{0,300}\}"
+    r"|\$?\{\{[^{}\n]{0,300}\}\}|[$#@%]\{[^{}\n]{0,300}\}"
     rf"|\$\({_NAME}\)"
     # Formulas.
     r"|\$\$[^$\n]{1,500}\$\$|(?<![\w$\\])\$(?=\S)[^$\n]{0,300}?[\\^_={}][^$\n]{0,300}?(?<=\S)\$(?![\d$])"
@@ -80,13 +81,15 @@ _WORDS = (
     r"|(?<![\w$])\$[A-Za-z_]\w{0,100}\$|(?<![\w$])\$t\([^()\n]{1,200}\)"
     r"|(?<![\w$])\$[A-Za-z_]\w{2,100}(?:->\w{1,100}){0,5}"
     # Variables of Symfony and Windows, dates, and printf without the space flag.
-    r"|(?<![\w%])(?P<percents>%%?)[A-Za-z_][\w.-]{1,100}(?P=percents)(?![\w%])"
+    r"|(?<![\w%])(?P<percents>%%?)[A-Za-z_][\w.-]{1,100}(?P=percents)(?![\w%])|%%[A-Z][A-Z _]{1,50}%%"
     r"|(?<![\w%])%-?[A-Za-z](?:[^\w\s%]?%-?[A-Za-z]){1,10}"
     r"|%(?:\d{1,2}\$)?#@\w{1,100}@|(?<![\w%])(?<!\d[ \u00a0\u202f])%(?!ages?\b)[A-Za-z_][A-Za-z0-9_]{2,100}"
     r"|(?<!\d)(?<!\d[ \u00a0\u202f])%(?:\d{1,2}\$|\([\w.-]{1,100}\)|<[\w.]{1,100}>)?"
     r"[-+#0']{0,5}(?:\d{1,3}|\*)?(?:\.(?:\d{1,3}|\*))?(?:hh|h|ll|l|L|q|j|z|t|I64|I32)?(?!age)(?:[diouxXeEfFgGaAcCsSpn@]|[qvT](?![A-Za-z]))"
     r"|(?<![\w%])%L?\d{1,2}(?![\w$])"
-    # Braces around nothing, a number or a name, perhaps with a format.
+    # Braces around nothing, a number or a name, perhaps with a format, or around an expression.
+    rf"|\{{ ?-?{_NAME} ?\}}|\{{\d{{1,3}}:[^{{}}\n]{{0,60}}\}}"
+    r"|\{[^{}\n]{0,100}?(?:\w\(|\?\.|\?\?|\$\w)[^{}\n]{0,100}\}"
     rf"|\{{(?:\d{{1,3}}|{_NAME})?(?:![rsa])?(?::[^{{}}\s]{{0,40}}|,-?\d{{1,3}}(?::[^{{}}\s]{{0,40}})?"
     r"|\s*,\s*(?:number|date|time|spellout|ordinal|duration)\s*(?:,[^{}\n]{0,60})?)?\}"
     r"|\{[#.^/&!>:][^{}\n]{0,200}\}|\{[\w:-]{1,40}=[^{}\n]{1,200}\}"
@@ -94,9 +97,10 @@ _WORDS = (
     r"|(?<![\w:]):(?:[a-z][\w+-]{0,50}(?<=\w):|\+1:|-1:|:?[a-z]\w{1,50})(?![\w:])"
     r"|(?<![\w@.])@:?[A-Za-z_][\w./-]{0,50}\w(?![@\w])|(?<![\w!])![a-z_][\w-]{1,50}"
     r"|(?<![\w#])(?P<hashes>\#{1,3})[A-Za-z_][\w.-]{0,50}(?P=hashes)(?![\w#])|(?<![\w^])\^[A-Za-z_]\w{0,50}\^(?!\w)"
+    r"|(?<![\w&#])#(?:[0-9A-Fa-f]{6}|[0-9A-Fa-f]{8})(?!\w)"
     r"|\[\[[\w.:-]{1,50}\]\]|\[X\d{1,6}X\]|\[%[\w.-]{1,50}%\]|\[[A-Za-z]\w{0,50}(?:[_:.]\w{1,50}){1,5}\]|\*\|[^|*\n]{1,100}\|\*"
     # Markdown's code.
-    r"|(?<![`\w])(?P<ticks>``?)(?!`)[^`\n]{1,200}(?P=ticks)(?!`)"
+    r"|(?<![`\w])(?P<ticks>`{1,3})(?!`)[^`\n]{1,200}(?P=ticks)(?!`)"
     r"|(?<!\w)__[A-Za-z0-9]+(?:_[A-Za-z0-9]+){0,10}__(?!\w)"
 )
 # Words with escapes or indices, and percentages of printf: these may start with a letter or digit.
@@ -124,6 +128,11 @@ _OTHERS = (
 # Markdown in plain text: links to something like a path, and pairs of signs, see `_without_single`.
 _TARGET = r"\]\((?=[^()\s]*[/.#:])(?:[^()\s]|\([^()\s]{0,100}\)){1,300}\)"
 _LINK = rf"(?P<link>\[(?=[^\[\]\n]{{1,300}}{_TARGET}))|(?P<link_end>{_TARGET})"
+# Tags of BBCode, which need both halves: "[name]" alone is prose.
+_BBCODE = (
+    r"(?P<bracket>\[(?P<bb>[A-Za-z]{1,10})(?:=[^\[\]\n]{1,200})?\](?=[^\n]{0,500}?\[/(?P=bb)\]))"
+    r"|(?P<bracket_end>\[/[A-Za-z]{1,10}\])"
+)
 _EMPHASIS = r"(?P<emphasis>(?<![*~=\\])(?:\*{1,3}|~~|==)(?![*~=]))"
 _EMPHASIS_SIGNS = ("*", "**", "***", "~~", "==")
 _SPANS = re.compile(
@@ -131,7 +140,7 @@ _SPANS = re.compile(
     rf"(?P<address>{ADDRESS})|(?P<in_word>{_IN_WORDS})"
     rf"|(?=[%{{$<&@\\\[\]#_:!^`*~='{OBJECT}])"
     rf"(?:(?P<element>{_ELEMENT})|{_INDEX}|(?P<tag>{_TAG})|(?P<word>{_WORDS}|{OBJECT})|(?P<other>{_OTHERS})"
-    rf"|{_LINK}|{_EMPHASIS})",
+    rf"|{_LINK}|{_BBCODE}|{_EMPHASIS})",
     re.DOTALL,
 )
 _MESSAGE = re.compile(r"\{\s*[\w$.-]{1,100}\s*,\s*(?:plural|choice|select|selectordinal)\s*,")
@@ -221,9 +230,9 @@ def _without_single(text: str, spans: list[ProtectedSpan]) -> Iterator[Protected
 
 def _kind(match: re.Match[str]) -> SpanKind | None:
     """The kind of a match; None for an entity that is a letter, and so part of a word."""
-    if match["link"] is not None or match["emphasis"] is not None:
+    if any(match[name] is not None for name in ("link", "bracket", "emphasis")):
         return "open"
-    if match["link_end"] is not None:
+    if match["link_end"] is not None or match["bracket_end"] is not None:
         return "close"
     if match["tag"] is not None:
         is_empty = match["empty"] is not None or _VOID.match(match[0]) is not None
