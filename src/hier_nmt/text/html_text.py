@@ -31,6 +31,8 @@ _INLINE = frozenset(
     "u",
     "wbr",
 }
+# Codes of XLIFF, which programs put into HTML for what must stay.
+_CODES = frozenset(["bpt", "bx", "ept", "ex", "g", "it", "mrk", "ph", "x"])
 # Elements whose content is not translated (`rt` is a pronunciation): those inside sentences, and all of them.
 _INLINE_UNTRANSLATED = frozenset(["code", "kbd", "math", "rp", "rt", "samp", "svg", "tt", "var"])
 _UNTRANSLATED = _INLINE_UNTRANSLATED | {"iframe", "object", "plaintext", "pre", "script", "style", "textarea"}
@@ -126,7 +128,9 @@ def html_runs(source: str) -> list[TextRun]:
             builder.add_mark(token.start, raw_stop, "whole", acts_as_word=True)
         elif token.kind == "other" or token.name in ("img", "wbr"):
             builder.add_mark(token.start, raw_stop, "whole", separates_words=token.name == "img")
-        elif token.name in _INLINE:
+        elif token.name in _CODES and raw.endswith("/>"):
+            builder.add_mark(token.start, raw_stop, "whole", acts_as_word=True)
+        elif token.name in _INLINE or token.name in _CODES:
             builder.add_mark(token.start, raw_stop, "open" if token.kind == "start" else "close")
         else:
             runs.append(builder.run(_escape))
@@ -166,7 +170,7 @@ def _with_stops(tokens: Sequence[_Token], end: int) -> Iterator[tuple[_Token, in
         if is_untranslated:
             # An element without an end tag has no content.
             after = ends.get(index, index) + 1
-        is_inline = token.name in _INLINE or token.name in _INLINE_UNTRANSLATED
+        is_inline = token.name in _INLINE | _INLINE_UNTRANSLATED | _CODES
         yield token._replace(is_untranslated=is_untranslated and is_inline), starts[after]
         index = after
 

@@ -9,7 +9,7 @@ They are the same in every language, and a program breaks if they change. These 
 * braces: `{}`, `{0}`, `{name}`, `{0:d MMM yyyy}`, `{name ?? f(x)}`, `{n, number}`, `{{name}}`, `${x}`, `$(NAME)`,
   `#{x}`, `@{x}`, `{% tag %}`, `<%= x %>`, `<?php x ?>`, `{{< note >}}`, `{#api}`, `{width=50%}`; `__count__`; `$NAME$`,
   and `$name` of three letters or more, also `$user->name`; `$t(key)`;
-* BBCode: `[b]` and `[url=x]` that have an end tag; colours: `#ff0000`;
+* BBCode: `[b]` and `[url=x]` that have an end tag; colours: `#ff0000`; legal signs and arrows: `©`, `®`, `→`;
 * other marks around a name: `:count`, `:smile:`, `@name`, `!name`, `##NAME##`, `^name^`, `[[name]]`, `[site:name]`,
   `[%name%]`, `*|NAME|*`, `%%name%%`, and `[X12X]`, which Weblate writes for what must stay;
 * ICU messages (`{n, plural, one {...} other {...}}`, also choice, select and selectordinal), with everything inside,
@@ -70,6 +70,8 @@ ADDRESS = (
 _CODE = r"(?:(?!<[%?]|\{[{%])[^\n]){0,300}?"
 _NAME = r"[A-Za-z_$][\w$.\[\]-]{0,100}"
 _ATTRIBUTE = r"\s+[A-Za-z_:@][\w:@.-]*(?:\s*=\s*(?:\"[^\"<>]*\"|'[^'<>]*'|[^\s\"'<>=`]+))?"
+# Legal signs and arrows.
+_SIGNS = "©®™℠℗←-⇿"
 _WORDS = (
     # Templates.
     rf"<[%?]={_CODE}[%?]>|\{{\{{[<%]{_CODE}[>%]\}}\}}|\{{\{{\{{[^{{}}\n]{{0,300}}\}}\}}\}}"
@@ -99,6 +101,7 @@ _WORDS = (
     r"|(?<![\w#])(?P<hashes>\#{1,3})[A-Za-z_][\w.-]{0,50}(?P=hashes)(?![\w#])|(?<![\w^])\^[A-Za-z_]\w{0,50}\^(?!\w)"
     r"|(?<![\w&#])#(?:[0-9A-Fa-f]{6}|[0-9A-Fa-f]{8})(?!\w)"
     r"|\[\[[\w.:-]{1,50}\]\]|\[X\d{1,6}X\]|\[%[\w.-]{1,50}%\]|\[[A-Za-z]\w{0,50}(?:[_:.]\w{1,50}){1,5}\]|\*\|[^|*\n]{1,100}\|\*"
+    r"|[←-⇿]"
     # Markdown's code.
     r"|(?<![`\w])(?P<ticks>`{1,3})(?!`)[^`\n]{1,200}(?P=ticks)(?!`)"
     r"|(?<!\w)__[A-Za-z0-9]+(?:_[A-Za-z0-9]+){0,10}__(?!\w)"
@@ -123,7 +126,7 @@ _OTHERS = (
     rf"<%{_CODE}%>|<\?{_CODE}\?>|\{{%{_CODE}%\}}"
     r"|<!--.{0,300}?-->|<!\[CDATA\[.{0,300}?\]\]>"
     r"|&(?:[A-Za-z][A-Za-z0-9]{1,30}|#\d{1,7}|#[xX][0-9A-Fa-f]{1,6});"
-    r"|%%|&&|'[{}]'|(?<!\S)\*\[[^\[\]\n]{1,60}\]:(?=\s)|\[\^[^\[\]\s]{1,60}\](?::(?=\s))?|\[![A-Za-z]{1,20}\][+-]?|\\(?:x[0-9A-Fa-f]{2}|u(?=\W|$)|[\"'nrt])"
+    r"|[©®™℠℗]|%%|&&|'[{}]'|(?<!\S)\*\[[^\[\]\n]{1,60}\]:(?=\s)|\[\^[^\[\]\s]{1,60}\](?::(?=\s))?|\[![A-Za-z]{1,20}\][+-]?|\\(?:x[0-9A-Fa-f]{2}|u(?=\W|$)|[\"'nrt])"
 )
 # Markdown in plain text: links to something like a path, and pairs of signs, see `_without_single`.
 _TARGET = r"\]\((?=[^()\s]*[/.#:])(?:[^()\s]|\([^()\s]{0,100}\)){1,300}\)"
@@ -138,7 +141,7 @@ _EMPHASIS_SIGNS = ("*", "**", "***", "~~", "==")
 _SPANS = re.compile(
     # A lookahead: at most characters (letters and spaces) no other pattern needs to be tried.
     rf"(?P<address>{ADDRESS})|(?P<in_word>{_IN_WORDS})"
-    rf"|(?=[%{{$<&@\\\[\]#_:!^`*~='{OBJECT}])"
+    rf"|(?=[%{{$<&@\\\[\]#_:!^`*~='{_SIGNS}{OBJECT}])"
     rf"(?:(?P<element>{_ELEMENT})|{_INDEX}|(?P<tag>{_TAG})|(?P<word>{_WORDS}|{OBJECT})|(?P<other>{_OTHERS})"
     rf"|{_LINK}|{_BBCODE}|{_EMPHASIS})",
     re.DOTALL,
@@ -153,7 +156,7 @@ _TEMPLATE = re.compile(
     re.DOTALL,
 )
 # Every span starts with one of these; texts without them are skipped.
-_MAY_START = re.compile(rf"[%{{$<&@\\\[#_^`*{OBJECT}]|://|www\.|:[a-z+:-]|![a-z_]|~~|==|\+\d")
+_MAY_START = re.compile(rf"[%{{$<&@\\\[#_^`*{_SIGNS}{OBJECT}]|://|www\.|:[a-z+:-]|![a-z_]|~~|==|\+\d")
 
 
 @lru_cache(maxsize=64)

@@ -78,6 +78,8 @@ def test_html_is_translated_between_its_tags(source, expected) -> None:
         ("<b>a</b> b<sup>1</sup> c", "<b>A</b> B<sup>1</sup> C"),
         ("a x<sub>i</sub><sup>2</sup> b E<sub>max</sub> c", "A X<sub>i</sub><sup>2</sup> B E<sub>max</sub> C"),
         ("a <ruby>b<rp>(</rp><rt>c</rt><rp>)</rp></ruby> d", "A <ruby>B<rp>(</rp><rt>c</rt><rp>)</rp></ruby> D"),
+        ('a <x id="1"/> b <g id="2">c</g> d <x id="3"/>.', 'A <x id="1"/> B <g id="2">C</g> D <x id="3"/> .'),
+        ('a <mrk translate="no">b</mrk> c', 'A <mrk translate="no">b</mrk> C'),
         ("a H<sub>2</sub>O b C<sub>6</sub>H<sub>12</sub>", "A H<sub>2</sub>O B C<sub>6</sub>H<sub>12</sub>"),
         ("a<img src=b>c", "A<img src=b>C"),
         ("a<code>b</code>c d", "A<code>b</code>C D"),
