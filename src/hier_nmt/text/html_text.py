@@ -147,6 +147,28 @@ def untranslated_element(tag: str) -> str | None:
     return token.name if token.name in _INLINE or token.name in _INLINE_UNTRANSLATED else None
 
 
+class OpenElement(NamedTuple):
+    """An element that is not translated and goes on in the next piece of a document: its name, and how many of the name
+    are open."""
+
+    name: str
+    depth: int = 1
+
+
+def open_untranslated(piece: str, before: OpenElement | None) -> OpenElement | None:
+    """The element with translate="no" or the like that is open after a piece of a document; `before` is the one that
+    was open before it."""
+    tokens = _Reader(piece).tokens
+    ends = _end_tags(tokens)
+    for index, token in enumerate(tokens):
+        if before is None and token.kind == "start" and token.is_untranslated and index not in ends:
+            before = OpenElement(token.name, 0)
+        if before is not None and token.name == before.name:
+            depth = before.depth + (token.kind == "start") - (token.kind == "end")
+            before = OpenElement(before.name, depth) if depth else None
+    return before
+
+
 def is_empty_element(tag: str) -> bool:
     """Whether a tag is complete by itself: an element without content, or a comment."""
     token = next(iter(_Reader(tag).tokens), None)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
 from .document_layout import TextRun
-from .html_text import html_runs, is_empty_element, untranslated_element
+from .html_text import OpenElement, html_runs, is_empty_element, open_untranslated, untranslated_element
 from .protected_spans import OBJECT, ProtectedSpan, mask_spans, template_spans
 from .run_builder import RunBuilder
 
@@ -69,7 +69,14 @@ def markdown_runs(source: str) -> list[TextRun]:
     lines = [0, *(match.end() for match in _NEWLINE.finditer(text)), len(text)]
     runs = []
     position = 0
+    # An element of HTML that is not to be translated, in which there are blocks of Markdown.
+    untranslated: OpenElement | None = None
     for token in parser.parse(text):
+        is_inside = untranslated is not None
+        if token.type == "html_block":
+            untranslated = open_untranslated(token.content, untranslated)
+        if is_inside:
+            continue
         if token.type == "html_block" and token.map is not None:
             positions = _positions(token.content, text, lines[token.map[0] :], lines[token.map[0]])
             runs += _html_block_runs(token.content, [start + at for at in positions])

@@ -15,9 +15,9 @@ They are the same in every language, and a program breaks if they change. These 
 * ICU messages (`{n, plural, one {...} other {...}}`, also choice, select and selectordinal), with everything inside,
   and braces that they quote (`'{'`);
 * escapes: `\\u00e9` with the word around it, `\\x41`, `\\"`, `\\'`, `\\n`, `\\r`, `\\t`;
-* HTML and XML in plain text: tags (also numbered ones, `<0>`), comments, CDATA sections, and entities that are not
-  letters; elements with what is in them if they are code (`<code>x</code>`), marked as not to be translated, or a
-  number (`<sup>1</sup>`), and variables with an index (`x<sub>i</sub>`);
+* HTML and XML in plain text: tags (also numbered ones, `<0>`, and escaped ones), comments, CDATA sections, and entities
+  that are not letters; elements with what is in them if they are code (`<code>x</code>`), marked as not to be
+  translated, or a number (`<sup>1</sup>`), and variables with an index (`x<sub>i</sub>`);
 * Markdown in plain text: code between backticks, pairs of `*`, `**`, `~~` and `==`, links to paths;
 * Markdown extensions that the parser reads as text: `[^1]`, `[!WARNING]`, `*[HTML]:`, `$x^2$`, `$$...$$`, `\\(...\\)`;
 * web and mail addresses, Windows paths; the object replacement character, see `OBJECT`.
@@ -70,6 +70,8 @@ ADDRESS = (
 _CODE = r"(?:(?!<[%?]|\{[{%])[^\n]){0,300}?"
 _NAME = r"[A-Za-z_$][\w$.\[\]-]{0,100}"
 _ATTRIBUTE = r"\s+[A-Za-z_:@][\w:@.-]*(?:\s*=\s*(?:\"[^\"<>]*\"|'[^'<>]*'|[^\s\"'<>=`]+))?"
+# A tag that is escaped in a text, as in a message of HTML in XML.
+_ESCAPED_TAG = r"(?P<escaped>&lt;/?[A-Za-z][\w:.-]{0,60}(?:[\s/](?:(?!&[lg]t;)[^<>\n]){0,300}?)?&gt;)"
 # Legal signs and arrows.
 _SIGNS = "©®™℠℗←-⇿"
 _WORDS = (
@@ -142,7 +144,7 @@ _SPANS = re.compile(
     # A lookahead: at most characters (letters and spaces) no other pattern needs to be tried.
     rf"(?P<address>{ADDRESS})|(?P<in_word>{_IN_WORDS})"
     rf"|(?=[%{{$<&@\\\[\]#_:!^`*~='{_SIGNS}{OBJECT}])"
-    rf"(?:(?P<element>{_ELEMENT})|{_INDEX}|(?P<tag>{_TAG})|(?P<word>{_WORDS}|{OBJECT})|(?P<other>{_OTHERS})"
+    rf"(?:(?P<element>{_ELEMENT})|{_INDEX}|(?P<tag>{_TAG})|{_ESCAPED_TAG}|(?P<word>{_WORDS}|{OBJECT})|(?P<other>{_OTHERS})"
     rf"|{_LINK}|{_BBCODE}|{_EMPHASIS})",
     re.DOTALL,
 )
@@ -240,6 +242,9 @@ def _kind(match: re.Match[str]) -> SpanKind | None:
     if match["tag"] is not None:
         is_empty = match["empty"] is not None or _VOID.match(match[0]) is not None
         return "close" if match["end"] else "other" if is_empty else "open"
+    if match["escaped"] is not None:
+        tag = html.unescape(match[0])
+        return "close" if tag.startswith("</") else "other" if tag.endswith("/>") or _VOID.match(tag) else "open"
     if match["other"] is not None or match["index"] is not None:
         is_letter = match[0].startswith("&") and html.unescape(match[0])[:1].isalnum()
         return None if is_letter else "other"

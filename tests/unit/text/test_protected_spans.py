@@ -116,6 +116,16 @@ def test_prose_is_language(text) -> None:
         ("See [it](http://a.b/c_(d)) now", [("[", "open"), ("](http://a.b/c_(d))", "close")]),
         ("A [b]big[/b] [i]house", [("[b]", "open"), ("[/b]", "close")]),
         ("[url=http://a.b]It[/url] is", [("[url=http://a.b]", "open"), ("[/url]", "close")]),
+        (
+            "A &lt;b class='c'&gt;big&lt;/b&gt;&lt;br/&gt; &lt; 5 &gt; 3",
+            [
+                ("&lt;b class='c'&gt;", "open"),
+                ("&lt;/b&gt;", "close"),
+                ("&lt;br/&gt;", "other"),
+                ("&lt;", "other"),
+                ("&gt;", "other"),
+            ],
+        ),
         ("*[HTML]: A language", [("*[HTML]:", "other")]),
         ("Read <0>it</0><1/>", [("<0>", "open"), ("</0>", "close"), ("<1/>", "other")]),
         ("euro<sup>1</sup> is", [("<sup>1</sup>", "other")]),

@@ -112,6 +112,14 @@ def test_html_keeps_what_stands_in_a_sentence_in_its_place(source, expected) -> 
         ("> [!WARNING]\n> a b\n> c\n", "> [!WARNING]\n> A B C\n"),
         (":::tip\na b\n:::\n", ":::tip\nA B\n:::\n"),
         ("!!! note\n    a b\n", "!!! note\n    A B\n"),
+        (
+            "<div translate='no'>\n\na *b*\n\n<div>\n\nc\n\n</div>\n\nd\n\n</div>\n\ne",
+            "<div translate='no'>\n\na *b*\n\n<div>\n\nc\n\n</div>\n\nd\n\n</div>\n\nE",
+        ),
+        (
+            "<p class='notranslate'>a</p>\n\nb\n\n<br translate='no'>\n\nc",
+            "<p class='notranslate'>a</p>\n\nB\n\n<br translate='no'>\n\nC",
+        ),
         ('!!! note "a b"\n    c\n    d\n\n    e\n', '!!! note "A B"\n    C D\n\n    E\n'),
         ('??? tip ""\r\n    a b\r\n', '??? tip ""\r\n    A B\r\n'),
         (
