@@ -84,7 +84,8 @@ def _message(element: Element) -> _Message:
 
 def _is_message(element: Element) -> bool:
     parent = element.getparent()
-    if local_name(element) == "item" and (parent is None or local_name(parent) not in _ITEMS):
+    is_in_list = parent is not None and local_name(parent) in _ITEMS
+    if local_name(element) == "item" and not is_in_list and element.get("type") != "string":
         return False
     return not any(one.get("translatable") == "false" for one in [element, *element.iterancestors()])
 

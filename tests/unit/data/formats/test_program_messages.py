@@ -228,8 +228,9 @@ def test_messages_of_android_are_those_that_are_translatable(tmp_path) -> None:
         '<plurals name="d"><item quantity="one">%d day</item><item quantity="other">%d days</item></plurals>',
         '<string name="e">"A \'b\'"</string>',
         '<item name="f" type="id">F</item>',
+        '<item name="g" type="string">Two</item>',
     )
-    assert sources(tmp_path, content, "strings.xml") == ["It's %1$s", "One", "%d day", "%d days", "A 'b'"]
+    assert sources(tmp_path, content, "strings.xml") == ["It's %1$s", "One", "%d day", "%d days", "A 'b'", "Two"]
     texts = {"It's %1$s": 'C\'est "%1$s"', "One": "@un", "A 'b'": 'L\'"un"'}
     expected = content.replace("It\\'s %1$s", 'C\\\'est \\"%1$s\\"').replace("One", "\\@un")
     assert translated(tmp_path, content, "strings.xml", texts) == expected.replace("\"A 'b'\"", '"L\'\\"un\\""')
