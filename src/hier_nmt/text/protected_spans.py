@@ -9,7 +9,7 @@ They are the same in every language, and a program breaks if they change. These 
 * braces: `{}`, `{0}`, `{name}`, `{0:d MMM yyyy}`, `{name ?? f(x)}`, `{n, number}`, `{{name}}`, `${x}`, `$(NAME)`,
   `#{x}`, `@{x}`, `{% tag %}`, `<%= x %>`, `<?php x ?>`, `{{< note >}}`, `{#api}`, `{width=50%}`; `__count__`; `$NAME$`,
   and `$name` of three letters or more, also `$user->name`; `$t(key)`;
-* BBCode: `[b]` and `[url=x]` that have an end tag; colours: `#ff0000`; legal signs and arrows: `©`, `®`, `→`;
+* BBCode with an end tag: `[b]`, `[url=x]`; colours: `#ff0000`; legal signs and arrows: `©`, `→`; ranges: `[1,*]`;
 * other marks around a name: `:count`, `:smile:`, `@name`, `!name`, `##NAME##`, `^name^`, `[[name]]`, `[site:name]`,
   `[%name%]`, `*|NAME|*`, `%%name%%`, and `[X12X]`, which Weblate writes for what must stay;
 * ICU messages (`{n, plural, one {...} other {...}}`, also choice, select and selectordinal), with everything inside,
@@ -128,7 +128,9 @@ _OTHERS = (
     rf"<%{_CODE}%>|<\?{_CODE}\?>|\{{%{_CODE}%\}}"
     r"|<!--.{0,300}?-->|<!\[CDATA\[.{0,300}?\]\]>"
     r"|&(?:[A-Za-z][A-Za-z0-9]{1,30}|#\d{1,7}|#[xX][0-9A-Fa-f]{1,6});"
-    r"|[©®™℠℗]|%%|&&|'[{}]'|(?<!\S)\*\[[^\[\]\n]{1,60}\]:(?=\s)|\[\^[^\[\]\s]{1,60}\](?::(?=\s))?|\[![A-Za-z]{1,20}\][+-]?|\\(?:x[0-9A-Fa-f]{2}|u(?=\W|$)|[\"'nrt])"
+    r"|[©®™℠℗]|\[\d{1,6}, ?(?:\d{1,6}|\*|Inf)\]"
+    r"|%%|&&|'[{}]'|(?<!\S)\*\[[^\[\]\n]{1,60}\]:(?=\s)"
+    r"|\[\^[^\[\]\s]{1,60}\](?::(?=\s))?|\[![A-Za-z]{1,20}\][+-]?|\\(?:x[0-9A-Fa-f]{2}|u(?=\W|$)|[\"'nrt])"
 )
 # Markdown in plain text: links to something like a path, and pairs of signs, see `_without_single`.
 _TARGET = r"\]\((?=[^()\s]*[/.#:])(?:[^()\s]|\([^()\s]{0,100}\)){1,300}\)"

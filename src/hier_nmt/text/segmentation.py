@@ -20,6 +20,8 @@ _LINES = re.compile(f"[^{_NEWLINES}]+|[{_NEWLINES}]+")
 _FIELDS = re.compile(r"(\s*\t\s*|\s{4,})")
 # Escaped line breaks and tabs in text (before letters, `\t` and `\r` are often something else), and bars.
 _SEPARATORS = re.compile(r"\s*(?:\\n|\\[rt](?![a-z]{2}))(?:\s|\\n|\\[rt](?![a-z]{2}))*|\s+\|+\s+")
+# Bars without spaces between the cases of a message ("one apple|Many apples", "{0} none|[1,*] some").
+_CASE_BAR = re.compile(r"(?<=[\w.!?…})\]])\|(?=[A-Z]|[{\[]\d)")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _WHITE_SPACE = re.compile(r"\s")
 _LANGUAGE_CODE = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*")
@@ -41,9 +43,9 @@ def segment_text(text: str, language: str) -> list[Segment]:
     """The segments of a text; their texts joined give exactly the text.
 
     A newline of any kind ends a paragraph, and so a sentence. Tabs, four spaces in a row, escaped line breaks and tabs
-    (`\\n`), and bars between spaces (`|`) separate the fields of a line, which are sentences of one paragraph. Inside a
-    field sentencex splits sentences, except after further abbreviations (`sentence_abbreviations`) and inside
-    untranslatable spans.
+    (`\\n`), and bars between spaces or between the cases of a message (`|`) separate the fields of a line, which are
+    sentences of one paragraph. Inside a field sentencex splits sentences, except after further abbreviations
+    (`sentence_abbreviations`) and inside untranslatable spans.
 
     Args:
         text: any text, which may be empty.
@@ -63,7 +65,7 @@ def segment_text(text: str, language: str) -> list[Segment]:
     for line in _LINES.findall(text):
         paragraph += bool(line.strip())
         for piece in _pieces(line, language):
-            is_between = piece.isspace() or _SEPARATORS.fullmatch(piece) is not None
+            is_between = piece.isspace() or piece == "|" or _SEPARATORS.fullmatch(piece) is not None
             segments.append(Segment(piece, not is_between, max(0, paragraph)))
     return _merge_white_space(segments)
 
@@ -112,7 +114,7 @@ def _parts_of_field(field: str, language: str) -> Iterator[str]:
     # Escapes are protected spans too, and are not excluded here.
     inside = [span for span in spans if not _SEPARATORS.fullmatch(field, span.start, span.stop)]
     position = 0
-    for match in _SEPARATORS.finditer(field):
+    for match in _separators(field):
         if any(span.start < match.end() and match.start() < span.stop for span in inside):
             continue
         if position < match.start():
@@ -121,6 +123,18 @@ def _parts_of_field(field: str, language: str) -> Iterator[str]:
         position = match.end()
     if position < len(field):
         yield from _sentences_and_white_space(field[position:], language)
+
+
+def _separators(field: str) -> list[re.Match[str]]:
+    """What separates the sentences of a field, in order."""
+    cases = [match for match in _CASE_BAR.finditer(field) if _is_case(field[: match.start()])]
+    return sorted([*_SEPARATORS.finditer(field), *cases], key=lambda match: match.start())
+
+
+def _is_case(text: str) -> bool:
+    """Whether the text before a bar is language: several words, and no bracket that is still open ("[[A page|The")."""
+    are_closed = text.count("[") == text.count("]") and text.count("(") == text.count(")")
+    return " " in text.strip() and are_closed
 
 
 def _sentences_and_white_space(line: str, language: str) -> Iterator[str]:

@@ -40,7 +40,7 @@ from hier_nmt.text.protected_spans import (
         *("+33 1 23 45 67 89", "+44 (0)20 7946 0958", "+1-212-555-0100", "+4930123456"),
         *("%#@files@", "%1$#@days@", "%arg", "%date", "%user_name", "%dpx", "::before", "&&", "'{'"),
         *("{0:d MMM yyyy}", "{ name }", "{-brand}", "{user?.name ?? 'x'}", '{ DATE($d, month: "long") }', "${{ a.b }}"),
-        *("©", "®", "™", "→", "⇒"),
+        *("©", "®", "™", "→", "⇒", "[1,19]", "[20,*]", "[2, Inf]"),
         *("%%FIRST NAME%%", "```a b```", "#ff0000", "#80FF00AA"),
         *("<0>", "</12>", "<3/>", "x<sub>i</sub>", "E<sub>max</sub>", "V<sub>a</sub><sup>b</sup>"),
         *("100%%", "<color=red>", "</color>", "<size=50%>"),

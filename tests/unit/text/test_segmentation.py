@@ -46,6 +46,20 @@ def test_bars_between_spaces_separate_sentences():
     assert joined(text) == text
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("There is one apple|There are many.", ["There is one apple", "There are many."]),
+        ("{0} none now|[1,19] some|[20,*] Many", ["{0} none now", "[1,19] some", "[20,*] Many"]),
+        ("yes|No, a|b", ["yes|No, a|b"]),
+        ("See [[the page|The page]] (or A|B)", ["See [[the page|The page]] (or A|B)"]),
+    ],
+)
+def test_bars_separate_the_cases_of_a_message(text, expected):
+    assert [sentence for sentence, _ in sentences(text)] == expected
+    assert joined(text) == text
+
+
 @pytest.mark.parametrize("text", ["", " ", "\n", " \r\n\t\n "])
 def test_text_without_sentences_has_none_and_comes_back(text):
     assert sentences(text) == []
