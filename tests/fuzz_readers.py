@@ -559,7 +559,8 @@ def check_segmentation(folder: Path, rng: random.Random) -> None:
     if any(sentence != sentence.strip() or not sentence for sentence in sentences):
         raise Finding("a sentence with white space at its ends")
     between = "".join(segment.text for segment in segments if not segment.is_sentence)
-    if words(re.sub(r"\\[nrt]", "", between)):
+    # Escaped line breaks and bars separate sentences.
+    if words(re.sub(r"\\[nrt]|\|", "", between)):
         raise Finding("words that stand in no sentence")
 
 
