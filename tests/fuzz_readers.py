@@ -558,9 +558,9 @@ def check_segmentation(folder: Path, rng: random.Random) -> None:
         raise Finding("the text does not come back")
     if any(sentence != sentence.strip() or not sentence for sentence in sentences):
         raise Finding("a sentence with white space at its ends")
-    between = "".join(segment.text for segment in segments if not segment.is_sentence)
-    # Escaped line breaks and bars separate sentences.
-    if words(re.sub(r"\\[nrt]|\|", "", between)):
+    between = [re.sub(r"\\[nrt]", " ", segment.text) for segment in segments if not segment.is_sentence]
+    # Bars between spaces, or alone between the cases of a message, separate sentences.
+    if any(words(re.sub(r"(?<!\S)\|+(?!\S)", "", text)) for text in between):
         raise Finding("words that stand in no sentence")
 
 
