@@ -33,8 +33,9 @@ _MIN_COPIED_WORDS = 4
 
 
 def same_word(first: str, second: str) -> bool:
-    """Whether two words have the same beginning: all but at most three letters of the longer one."""
-    return first[: max(4, max(len(first), len(second)) - 3)] == second[: max(4, max(len(first), len(second)) - 3)]
+    """Whether two words have the same beginning: all but three letters of the longer one, and at least four."""
+    length = max(4, len(first) - 3, len(second) - 3)
+    return first[:length] == second[:length]
 
 
 def variants(translations: Iterable[str]) -> list[list[str]]:
