@@ -19,7 +19,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import torch
-from measurement import DTYPES, Case, Workload
+from measurement import DTYPES, Case, Workload, is_on_gpu
 from torch import nn
 from torch.nn import functional
 from transformers import BigBirdPegasusConfig, LEDConfig, LongT5Config
@@ -154,6 +154,7 @@ CORE_SYSTEMS: dict[str, Callable[[CoreInputs], torch.Tensor]] = {
     "conditional": select_and_attend,
     "conditional-auto": partial(select_and_attend, kernel="auto"),
     "conditional-skewed": select_and_attend,
+    "triton": partial(select_and_attend, kernel="triton"),
     "hierarchical": partial(select_and_attend, is_tree=True),
 }
 
@@ -365,7 +366,7 @@ PREPARE = {"core": prepare_core, "layer": prepare_layer, "selection": prepare_se
 
 def with_forms(systems: Iterable[str]) -> list[str]:
     """The systems, each that has several forms followed by the others; the compiled form only with a compiler."""
-    forms = [TUNED, *([COMPILED] if shutil.which(compiler()) else []), PLAIN]
+    forms = [TUNED, *([COMPILED] if shutil.which(compiler()) and not is_on_gpu() else []), PLAIN]
     has_forms = ("conditional", "hierarchical", "flat-selection", "tree-selection")
     return [name + form for name in systems for form in (forms if name.startswith(has_forms) else [TUNED])]
 
@@ -393,7 +394,7 @@ def systems_of(case: Case) -> list[str]:
     if case.level == "selection":
         return with_forms(SELECTION_SYSTEMS)
     if case.level == "core":
-        is_skew_measured = case.document == "uniform" and case.num_sentences == 64
-        names = [name for name in CORE_SYSTEMS if name != "conditional-skewed" or is_skew_measured]
-        return with_forms(names)
+        skipped = set() if case.document == "uniform" and case.num_sentences == 64 else {"conditional-skewed"}
+        skipped |= set() if is_on_gpu() else {"triton"}
+        return with_forms(name for name in CORE_SYSTEMS if name not in skipped)
     return with_forms(name for name in LAYER_SYSTEMS if name != "bigbird" or sum(case.lengths) > BIG_BIRD_SHORTEST)

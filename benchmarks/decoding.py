@@ -4,6 +4,7 @@
 
 python benchmarks/decoding.py --corpus dev.jsonl.gz --limit 2000
 python benchmarks/decoding.py --beams 1 4 --threads 1 2 --strategy sentence current --output decoding.json
+python benchmarks/decoding.py --device cuda --only torch torch-bfloat16 torch-static --batch-size 256
 
 All engines translate the same batches of sentences, or windows, through the package's translator, in turn and in an
 order that is rotated from part to part of the corpus. Marian networks of the same size with random weights are forced
@@ -38,8 +39,15 @@ from hier_nmt.translation.document_translator import DocumentTranslator
 from hier_nmt.translation.translation_documents import SourceDocument
 
 ENGINES = ("torch", "onnx", "onnx-int8", "ctranslate2", "ctranslate2-int8")
+# PyTorch in other ways: how the model is loaded, and how it generates. Transformers compiles static caches on GPUs.
+TORCH_OPTIONS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "torch-bfloat16": ({"dtype": torch.bfloat16}, {}),
+    "torch-static": ({}, {"cache_implementation": "static", "disable_compile": True}),
+    "torch-compiled": ({}, {"cache_implementation": "static"}),
+    "torch-bfloat16-compiled": ({"dtype": torch.bfloat16}, {"cache_implementation": "static"}),
+}
 MARIAN = ("Marian, Transformers", "Marian, ctranslate2", "Marian, ctranslate2-int8")
-SAMPLE = Path(__file__).parents[1] / "examples" / "sample_document"
+SAMPLE = Path(__file__).parents[1] / "examples" / "news.en-fr.jsonl"
 PART_SENTENCES = 200
 
 
@@ -64,7 +72,9 @@ class Total:
 System = Callable[[Part], tuple[list[str], int]]
 
 
-def translator(model: Any, tokenizers: Any, strategy: str, num_beams: int, batch_size: int) -> System:
+def translator(
+    model: Any, tokenizers: Any, strategy: str, num_beams: int, batch_size: int, **generate_kwargs: Any
+) -> System:
     """The package's translator."""
     own = DocumentTranslator(
         model,
@@ -72,7 +82,7 @@ def translator(model: Any, tokenizers: Any, strategy: str, num_beams: int, batch
         tokenizers[1],
         strategy=strategy,
         batch_size=batch_size,
-        generate_kwargs={"num_beams": num_beams},
+        generate_kwargs={"num_beams": num_beams, **generate_kwargs},
     )
 
     def run(part: Part) -> tuple[list[str], int]:
@@ -161,13 +171,22 @@ def marian_in_ctranslate2(
 def systems(options: argparse.Namespace, strategy: str, num_beams: int, num_threads: int) -> dict[str, System]:
     """All that is compared, by name; Marian has no windows."""
     torch.set_num_threads(num_threads)
-    loading: dict[str, Any] = {"dtype": torch.float32, "attn_implementation": "eager"}  # as `hier-nmt translate` does
-    model: Any = AutoModelForSeq2SeqLM.from_pretrained(options.model, **loading)
+    # As `hier-nmt translate` does.
+    loading: dict[str, Any] = {"dtype": torch.float32}
+    if options.device == "cpu":
+        loading["attn_implementation"] = "eager"
+    model: Any = AutoModelForSeq2SeqLM.from_pretrained(options.model, **loading).to(options.device)
     alone = single_sentence_config(options.model) if strategy == "sentence" else None
     exported = model if alone is None else load_with_config(options.model, alone, **loading)
     tokenizers = load_tokenizers(options.model)
     found = {}
     for name in options.only:
+        if name in TORCH_OPTIONS:
+            changes, generating = TORCH_OPTIONS[name]
+            config = {} if alone is None else {"config": alone}
+            other = AutoModelForSeq2SeqLM.from_pretrained(options.model, **{**loading, **changes}, **config)
+            other = other.to(options.device)
+            found[name] = translator(other, tokenizers, strategy, num_beams, options.batch_size, **generating)
         if name not in ENGINES:
             continue
         try:
@@ -190,11 +209,7 @@ def systems(options: argparse.Namespace, strategy: str, num_beams: int, num_thre
 
 
 def parts(options: argparse.Namespace, config: Any) -> list[Part]:
-    """The first sentences of each corpus, some at a time; the sample of this repository if there is none."""
-    if not options.corpus:
-        texts = [Path(f"{SAMPLE}.{language}.txt").read_text(encoding="utf-8") for language in ("en", "fr")]
-        lines = [[line for line in text.splitlines() if line] for text in texts]
-        return [Part([SourceDocument([[line] for line in lines[0]])], lines[1])]
+    """The first sentences of each corpus, some at a time."""
     found = []
     for path in options.corpus:
         documents = read_documents([path], "json-lines", config.source_language, config.target_language)
@@ -267,13 +282,17 @@ def parse_arguments() -> argparse.Namespace:
     """The options of the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", default=str(Path(__file__).parents[1] / "checkpoints" / "hier-nmt-en-fr"))
-    parser.add_argument("--corpus", type=Path, nargs="+", metavar="FILE", help="JSON lines of documents")
+    parser.add_argument(
+        "--corpus", type=Path, nargs="+", default=[SAMPLE], metavar="FILE", help="JSON lines; default: the sample"
+    )
     parser.add_argument("--limit", type=at_least_one, default=2000, help="sentences of each corpus; default: 2000")
     parser.add_argument("--strategy", nargs="+", default=["sentence"], help="of the translator; default: sentence")
     parser.add_argument("--beams", type=at_least_one, nargs="+", default=[1], help="default: 1")
     parser.add_argument("--threads", type=at_least_one, nargs="+", default=[1], help="default: 1")
     parser.add_argument("--batch-size", type=at_least_one, default=32, help="default: 32")
-    parser.add_argument("--only", nargs="+", choices=(*ENGINES, *MARIAN), default=[*ENGINES, *MARIAN], metavar="NAME")
+    names = (*ENGINES, *TORCH_OPTIONS, *MARIAN)
+    parser.add_argument("--only", nargs="+", choices=names, default=[*ENGINES, *MARIAN], metavar="NAME")
+    parser.add_argument("--device", default="cpu", help="of PyTorch, the only engine elsewhere; default: cpu")
     parser.add_argument("--output", type=Path, metavar="FILE.json", help="write all figures here")
     return parser.parse_args()
 

@@ -37,7 +37,7 @@ MIN_ROUNDS = 3
 QUIET_LOAD = 0.7
 HUGE_PAGES = "THP_MEM_ALLOC_ENABLE"
 # What must be alike in all runs whose figures stand side by side: of `machine`, and of the options.
-SAME_MACHINE = ("processor", "cores", "threads", "torch", "transformers")
+SAME_MACHINE = ("processor", "device", "cores", "threads", "torch", "transformers")
 SAME_OPTIONS = ("rounds", "budget", "dtype", "steady_memory", "skip_memory", "layers")
 
 IMPORTED_BEFOREHAND = [
@@ -144,10 +144,21 @@ def steady_memory() -> None:
             library.mallopt(parameter, 2**31 - 1)
 
 
+# Where systems and their inputs are made; set once, by `set_up`.
+DEVICE = ["cpu"]
+
+
+def is_on_gpu() -> bool:
+    """Whether systems are measured on a GPU."""
+    return DEVICE[0] == "cuda"
+
+
 def milliseconds(call: Call) -> float:
-    """Duration of the call."""
+    """Duration of the call, until the GPU has done its part of it."""
     start = time.perf_counter()
     call()
+    if is_on_gpu():
+        torch.cuda.synchronize()
     return (time.perf_counter() - start) * 1000.0
 
 
@@ -190,9 +201,10 @@ def measure(
     measurements = []
     for mode in MODES:
         print(f"{case.group}: {case.num_sentences} sentences, {mode} ...", file=sys.stderr, flush=True)
-        times = time_rounds(
-            {system: prepare(case, system).call(mode) for system in systems}, options.rounds, options.budget
-        )
+        # Not while they run: a default device costs time in every operation.
+        with torch.device(DEVICE[0]):
+            calls = {system: prepare(case, system).call(mode) for system in systems}
+        times = time_rounds(calls, options.rounds, options.budget)
         for system in systems:
             peak = peak_megabytes(prepare, case, system, mode, options.threads) if measures_memory else None
             measurements.append(measurement(case, system, mode, times[system], peak))
@@ -209,7 +221,11 @@ def measurement(
 
 def peak_megabytes(prepare: Prepare, case: Case, system: str, mode: str, num_threads: int) -> float | None:
     """Memory that one call in a fresh process takes at its highest, in units of 2**20 bytes; None where the system does
-    not tell, or has not as much."""
+    not tell, or has not as much. On a GPU: what the call takes of the GPU's memory."""
+    if is_on_gpu():
+        with torch.device(DEVICE[0]):
+            call = prepare(case, system).call(mode)
+        return peak_of_gpu(call)
     if not Path("/proc/self/clear_refs").exists():
         return None
     # Children of a server that has imported much and computed nothing are as fresh as new ones, and start faster.
@@ -243,6 +259,15 @@ def peak_in_this_process(prepare: Prepare, case: Case, system: str, mode: str, n
         return None
     call()
     return process_megabytes("VmHWM") - before
+
+
+def peak_of_gpu(call: Call) -> float:
+    """GPU memory that the call takes at its highest, in units of 2**20 bytes."""
+    call()
+    torch.cuda.reset_peak_memory_stats()
+    before = torch.cuda.memory_allocated()
+    call()
+    return (torch.cuda.max_memory_allocated() - before) / 2**20
 
 
 def warm_up_libraries() -> None:
@@ -413,6 +438,7 @@ def machine() -> dict[str, Any]:
         print(f"warning: load average {load_average[0]:.1f}; times mean little while others run", file=sys.stderr)
     return {
         "processor": models[0] if models else platform.processor(),
+        "device": torch.cuda.get_device_name() if is_on_gpu() else "cpu",
         "cores": os.cpu_count(),
         "threads": torch.get_num_threads(),
         "torch": torch.__version__,
@@ -523,6 +549,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dtype", choices=DTYPES, default="float32")
     parser.add_argument("--only", nargs="+", metavar="NAME", help="systems to be measured; default: all")
     parser.add_argument("--threads", type=at_least_one, default=2, help="default: 2")
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="default: cpu")
     parser.add_argument(
         "--steady-memory", action="store_true", help="huge pages, and no memory is given back meanwhile"
     )
@@ -543,6 +570,8 @@ def parse_options(
         parser.error(f"--only: {', '.join(sorted(unknown))} unknown; choose from {', '.join(systems)}")
     if options.resume and options.output is None:
         parser.error("--resume needs --output, the file that it goes on with")
+    if options.device == "cuda" and not torch.cuda.is_available():
+        parser.error("--device cuda: PyTorch finds no GPU")
     try:
         for name in ("output", "plot"):
             if path := getattr(options, name):
@@ -584,6 +613,7 @@ def run_command_line(main: Call, interrupted: str = "interrupted; --resume goes 
 def set_up(options: argparse.Namespace) -> None:
     """Has this process measure as the shared options say."""
     torch.set_num_threads(options.threads)
+    DEVICE[0] = options.device
     if options.steady_memory:
         steady_memory()
 

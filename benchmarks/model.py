@@ -20,6 +20,7 @@ import torch
 import transformers
 from attention_systems import BIG_BIRD_SHORTEST, D_MODEL, LED_WINDOW, NUM_HEADS, NUM_SELECTED, numbers_of_sentences
 from measurement import (
+    DEVICE,
     DTYPES,
     Case,
     Measurement,
@@ -206,7 +207,7 @@ class Decoding:
         """Decodes a few tokens of one more sentence."""
         for _ in range(DECODED_TOKENS):
             self.sentence_ids = nn.functional.pad(self.sentence_ids, (0, 1), value=PREFIX_SENTENCES + 1)
-            self.advance(torch.full((1, 1), FIRST_WORD))
+            self.advance(torch.full((1, 1), FIRST_WORD, device=self.mask.device))
 
     @torch.no_grad()
     def advance(self, tokens: torch.Tensor) -> None:
@@ -226,7 +227,8 @@ class Decoding:
 def measure_decoding(case: Case, systems: Sequence[str], options: argparse.Namespace) -> list[Measurement]:
     """Milliseconds per decoded token of the systems."""
     print(f"{case.group}: {case.num_sentences} sentences ...", file=sys.stderr, flush=True)
-    calls = {system: Decoding(case, system, options.layers) for system in systems}
+    with torch.device(DEVICE[0]):
+        calls = {system: Decoding(case, system, options.layers) for system in systems}
     times = time_rounds(calls, options.rounds, options.budget)
     return [
         measurement(case, system, DECODING, [duration / DECODED_TOKENS for duration in times[system]])

@@ -16,7 +16,7 @@ from hier_nmt.ops.backends import backend_for, register_backend
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 NAMES = ("attention", "attention_systems", "documents", "measurement")
 TINY = ["--quick", "--skip-memory", "--threads", "1", "--sizes", "2", "--selection-sizes", "4", "--only", "dense"]
-ABOUT = {"processor": "one", "cores": 2, "threads": 1, "torch": "2", "transformers": "5"}
+ABOUT = {"processor": "one", "device": "cpu", "cores": 2, "threads": 1, "torch": "2", "transformers": "5"}
 
 
 @pytest.fixture
@@ -49,6 +49,11 @@ def written(attention: ModuleType, path: Path, systems=("dense",)) -> list:
         (["--budget", "0"], "--budget: '0' is not a number above 0"),
         (["--budget", "nan"], "--budget: 'nan' is not"),
         (["--only", "nothing"], "--only: nothing unknown"),
+        pytest.param(
+            ["--device", "cuda"],
+            "--device cuda: PyTorch finds no GPU",
+            marks=pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU"),
+        ),
         (["--resume"], "--resume needs --output"),
         (["--output", "FOLDER"], "FOLDER: is not a file"),
         (["--output", "FOLDER/file/a.json"], "--output FOLDER/file/a.json: "),

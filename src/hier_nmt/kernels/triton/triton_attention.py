@@ -1,11 +1,11 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Attention to selected sentences on a GPU, in Triton: experimental, and only used if it is requested by name.
+"""Attention to selected sentences on a GPU, in Triton, if it is requested by name.
 
 Each program computes a block of queries that read the same sentence: it reads the sentence's tokens once and writes
 sums for its queries, which are merged as in `grouped_attention.py`. The programs of the backward pass add to the
-gradients of their tokens. This code was tested in Triton's interpreter (TRITON_INTERPRET=1) and compiled for NVIDIA
-GPUs, but has not run on one yet.
+gradients of their tokens. The tests run it in Triton's interpreter (TRITON_INTERPRET=1); on an H100 it gave what the
+dense form gives. The factor of the logits is a constant of the kernels, because Triton rounds arguments to float32.
 
 Dimensions: B batch, H heads, Q queries, K keys, E head width, C sentences read per query, R = B H Q rows, M blocks, L
 queries of a block.
@@ -31,8 +31,8 @@ TOKENS_AT_ONCE = 32
 
 @triton.jit
 def read_tokens(  # type: ignore[no-untyped-def]
-    queries, positions, key, value, spans, start, offset, first, length, columns, width, num_keys, scaling,
-    TOKENS: tl.constexpr, IS_CAUSAL: tl.constexpr,
+    queries, positions, key, value, spans, start, offset, first, length, columns, width, num_keys,
+    scaling: tl.constexpr, TOKENS: tl.constexpr, IS_CAUSAL: tl.constexpr,
 ):  # fmt: skip
     """The tokens of a block's sentence from `first` on: their places in the keys and which of these exist [TOKENS, E],
     keys and values [TOKENS, E], and the queries' logits [L, TOKENS], minus infinity where the mask excludes a token."""
@@ -60,7 +60,7 @@ def dropout_factors(seed, first, length, probability, L: tl.constexpr, TOKENS: t
 @triton.jit
 def attend_blocks(  # type: ignore[no-untyped-def]
     query, key, value, row, start, length, offset, spans, positions, outputs, most_of, total_of,
-    scaling, width, num_queries, num_keys, probability, seed,
+    width, num_queries, num_keys, probability, seed, scaling: tl.constexpr,
     E: tl.constexpr, L: tl.constexpr, TOKENS: tl.constexpr, IS_CAUSAL: tl.constexpr, HAS_DROPOUT: tl.constexpr,
 ):  # fmt: skip
     """The part of `attend_slab` for one block: writes outputs [L, E], largest logits [L] and sums [L] of its slots."""
@@ -102,7 +102,7 @@ def attend_blocks(  # type: ignore[no-untyped-def]
 def block_gradients(  # type: ignore[no-untyped-def]
     query, key, value, grad_output, row, start, length, offset, spans, positions, shift, delta,
     grad_query, grad_key, grad_value, grad_scores,
-    scaling, scaling_to_base_2, width, num_queries, num_keys, probability, seed,
+    width, num_queries, num_keys, probability, seed, scaling: tl.constexpr, scaling_to_base_2: tl.constexpr,
     E: tl.constexpr, L: tl.constexpr, TOKENS: tl.constexpr, IS_CAUSAL: tl.constexpr, HAS_DROPOUT: tl.constexpr,
 ):  # fmt: skip
     """The part of `slab_gradients` for one block: writes the gradients of its slots and adds to those of its tokens."""
@@ -167,7 +167,7 @@ class TritonAttention(torch.autograd.Function):
         if num_blocks:
             with torch.cuda.device_of(query):
                 attend_blocks[(num_blocks,)](
-                    of_query, of_key, of_value, *plan, outputs, *sums, scaling * LOG2_E, *sizes, **constants
+                    of_query, of_key, of_value, *plan, outputs, *sums, *sizes, scaling * LOG2_E, **constants
                 )
         merged, normaliser = merge(blocks.slot, outputs, sums, of_scores)
         output = merged.to(query.dtype).view(query.shape)
@@ -193,7 +193,7 @@ class TritonAttention(torch.autograd.Function):
             with torch.cuda.device_of(of_query):
                 block_gradients[(len(blocks.group),)](
                     of_query, of_key, of_value, of_grads, *plan, shift, delta, grad_query, grad_key, grad_value,
-                    grad_scores, scaling, scaling * LOG2_E, *sizes, **constants,
+                    grad_scores, *sizes, scaling, scaling * LOG2_E, **constants,
                 )  # fmt: skip
         of_rows = functional.embedding_bag(blocks.slot, grad_query, mode="sum")
         found = (of_rows, grad_key, grad_value, grad_scores[blocks.slot])

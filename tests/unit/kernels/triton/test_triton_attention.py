@@ -35,15 +35,17 @@ from hier_nmt.kernels.triton.triton_attention import attend_blocks, block_gradie
 
 STATES = ("query", "key", "value", "grad_output")
 TYPES = {"row": "*i32", "positions": "*i64", "seed": "i64"}
-TYPES |= dict.fromkeys(("start", "length", "offset", "tokens"), "*i64")
-TYPES |= dict.fromkeys(("scaling", "scaling_to_base_2", "probability"), "fp32")
+TYPES |= dict.fromkeys(("start", "length", "offset", "spans"), "*i64")
+TYPES["probability"] = "fp32"
 TYPES |= dict.fromkeys(("width", "num_queries", "num_keys"), "i32")
-CONSTANTS = {"E": 64, "L": 64, "WORDS": 32, "IS_CAUSAL": True, "HAS_DROPOUT": True}
+CONSTANTS = {"E": 64, "L": 64, "TOKENS": 32, "IS_CAUSAL": True, "HAS_DROPOUT": True}
+CONSTANTS |= {"scaling": 0.125, "scaling_to_base_2": 0.18}
 TYPES |= dict.fromkeys(CONSTANTS, "constexpr")
 for dtype in ("*fp32", "*bf16"):
     for kernel in (attend_blocks, block_gradients):
         types = {name: dtype if name in STATES else TYPES.get(name, "*fp32") for name in kernel.arg_names}
-        compile(ASTSource(kernel, types, constexprs=CONSTANTS), target=GPUTarget("cuda", 90, 32))
+        constants = {name: value for name, value in CONSTANTS.items() if name in kernel.arg_names}
+        compile(ASTSource(kernel, types, constexprs=constants), target=GPUTarget("cuda", 90, 32))
         print("compiled")
 """
 CONDITIONAL = {"encoder_self_attention": "conditional", "cross_attention": "conditional"}
