@@ -33,7 +33,7 @@ def test_translate_says_how_many_placeholders_it_kept(
     (tmp_path / name).write_text(text)
     options = ["--model", checkpoint, "--output", tmp_path / f"out-{name}", "--beams", 1]
     assert run_command("translate", tmp_path / name, *options) == 0
-    assert "2 placeholders, tags and addresses, each kept" in capsys.readouterr().err
+    assert "2 placeholders, tags, addresses and signs, each kept" in capsys.readouterr().err
     written = (tmp_path / f"out-{name}").read_text()
     assert [written.count(span) for span in ("%s", "{0}")] == [1, 1]
 
