@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
 from .document_layout import TextRun
-from .html_text import OpenElement, html_runs, is_empty_element, open_untranslated, untranslated_element
+from .html_text import html_runs, untranslated_element
+from .html_tokens import OpenElement, is_empty_element, is_untranslated_inside, open_elements
 from .protected_spans import OBJECT, ProtectedSpan, mask_spans, template_spans
 from .run_builder import RunBuilder
 
@@ -44,6 +45,7 @@ _ITEM = "-   "
 # Of a definition, a line of verse and an abbreviation, which some parsers read at the start of a line.
 _LINE_MARK = re.compile(r"[:|][ \t]|\*\[[^\[\]\n]{1,60}\]:")
 _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
+_SAYS_YES = re.compile(r"\stranslate\s*=\s*[\"']?yes\b", re.IGNORECASE)
 
 
 class _NotFoundError(Exception):
@@ -69,18 +71,15 @@ def markdown_runs(source: str) -> list[TextRun]:
     lines = [0, *(match.end() for match in _NEWLINE.finditer(text)), len(text)]
     runs = []
     position = 0
-    # An element of HTML that is not to be translated, in which there are blocks of Markdown.
-    untranslated: OpenElement | None = None
+    # The elements of HTML around blocks of Markdown.
+    opened: tuple[OpenElement, ...] = ()
     for token in parser.parse(text):
-        is_inside = untranslated is not None
-        if token.type == "html_block":
-            untranslated = open_untranslated(token.content, untranslated)
-        if is_inside:
-            continue
+        is_untranslated = is_untranslated_inside(opened)
         if token.type == "html_block" and token.map is not None:
+            opened = open_elements(token.content, opened)
             positions = _positions(token.content, text, lines[token.map[0] :], lines[token.map[0]])
-            runs += _html_block_runs(token.content, [start + at for at in positions])
-        if token.type != "inline" or token.map is None:
+            runs += _html_block_runs(token.content, [start + at for at in positions], is_untranslated)
+        if token.type != "inline" or token.map is None or is_untranslated:
             continue
         position = max(position, lines[token.map[0]])
         positions = _positions(token.content, text, lines[token.map[0] :], position)
@@ -93,11 +92,11 @@ def markdown_runs(source: str) -> list[TextRun]:
     return runs
 
 
-def _html_block_runs(content: str, positions: Sequence[int]) -> list[TextRun]:
+def _html_block_runs(content: str, positions: Sequence[int], is_untranslated: bool) -> list[TextRun]:
     """The text of an HTML block whose characters are at these positions of the document; none if they are unknown."""
     return [
         run._replace(starts=[positions[at] for at in run.starts], stops=[positions[at - 1] + 1 for at in run.stops])
-        for run in (html_runs(content) if positions else [])
+        for run in (html_runs(content, is_untranslated) if positions else [])
     ]
 
 
@@ -173,12 +172,20 @@ class _InlineReader:
         self.position = 0
         self.builder = RunBuilder(source)
         self.escaped: set[str] = set()
+        # The elements of HTML around a token, if something to translate is in one that is not translated.
+        self.opened: tuple[OpenElement, ...] = ()
 
     def read(self, tokens: Sequence[Any]) -> None:
         """Reads the tokens; raises `_NotFoundError` if one is not where it should be."""
         remaining = iter(tokens)
+        has_translated = any(token.type == "html_inline" and _SAYS_YES.search(token.content) for token in tokens)
         for token in remaining:
-            if token.type == "text":
+            if has_translated and token.type == "html_inline":
+                self.opened = open_elements(token.content, self.opened)
+                self._mark(self._end_of(token), _kind(token))
+            elif is_untranslated_inside(self.opened) and token.type in ("text", "text_special"):
+                self._mark(self._expected(token.markup or token.content), "whole", acts_as_word=True)
+            elif token.type == "text":
                 self._text(token.content)
             elif token.type == "text_special":
                 # What an entity stands for would be markup in the translation, too.

@@ -73,6 +73,7 @@ class RunBuilder:
     starts: list[int] = field(default_factory=list)
     stops: list[int] = field(default_factory=list)
     markup: list[_Markup] = field(default_factory=list)
+    _ends_of_whole: set[tuple[int, int]] = field(default_factory=set, init=False)
 
     def add(self, text: str, start: int, stop: int) -> None:
         """Adds text; the document has it at [start, stop)."""
@@ -185,6 +186,7 @@ class RunBuilder:
     def run(self, escape: Callable[[str], str]) -> TextRun:
         """The collected run."""
         text = "".join(self.characters)
+        self._ends_of_whole = {(one.position, one.stop) for one in self.markup if one.kind == "whole"}
         objects, markup = self._objects(text)
         built = RunBuilder()
         marks = []
@@ -211,6 +213,8 @@ class RunBuilder:
         raw = self.source[one.start : one.stop]
         # A tag moves with the words beside it, and needs spaces of its own only where it stands between two.
         keeps_spaces = one.kind == "whole" or (space_before and one.space_after)
+        # The space before a closing tag may be that before the markup inside.
+        space_before = space_before and not (one.kind == "close" and (one.position, one.start) in self._ends_of_whole)
         return Mark(
             position, raw, one.kind, keeps_spaces and space_before, keeps_spaces and one.space_after, separates_words
         )

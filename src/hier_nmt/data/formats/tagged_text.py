@@ -5,7 +5,7 @@
 The role of an element inside a segment:
 
 * with `translate="no"` (XLIFF 2; ITS 2.0 in its own namespace) or `mtype="protected"` (XLIFF 1.2) it is kept with its
-  content. So is everything between `<sm translate="no"/>` and its `<em/>`;
+  content. So is everything between `<sm translate="no"/>` and its `<em/>`. What says "yes" in it is translated;
 * a code for a line break (`ctype="lb"`, `type="lb"`, `subType="xlf:lb"`, or `<br>` or a newline inside) separates words
   and sentences;
 * codes for opening and closing tags (`bpt`, `ept`, `bx`, `ex`, `sc`, `ec`, `sm`, `em`, `it` by its `pos`; others with
@@ -21,7 +21,7 @@ import html
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from lxml import etree
 
@@ -36,6 +36,8 @@ from .xml_files import Element, local_name, valid_text
 
 _XML_SPACE = "{http://www.w3.org/XML/1998/namespace}space"
 _ITS_TRANSLATE = "{http://www.w3.org/2005/11/its}translate"
+# Elements around text that can say whether it is translated.
+_MARKERS = ("mrk", "g", "pc", "hi")
 _OPENING = ("bpt", "bx", "sc", "sm")
 _CLOSING = ("ept", "ex", "ec", "em")
 _PARSER = etree.XMLParser(strip_cdata=False, resolve_entities=False, no_network=True)
@@ -151,47 +153,64 @@ class _Collector:
         self.source = ""
         self.builder = RunBuilder(keeps_space=keeps_space, keeps_edges=True)
 
-    def collect(self, element: Element) -> None:
-        """Adds the content of an element."""
-        self._text(element.text)
-        # Everything up to this element is inside a marker for untranslatable text.
-        end: Element | None = None
-        kept = ""
+    def collect(self, element: Element, is_protected: bool = False) -> None:
+        """Adds the content of an element, which is protected or not."""
+        self._text(element.text, is_protected)
+        # The ends of the markers around an element, and whether they protect it.
+        opened: list[tuple[Any, bool]] = [(None, False)]
+        protected = ""
         for inner in element:
-            if end is None:
-                end = _end_of_protected(inner)
-                kept = ""
-            if end is None:
-                self._add(inner)
-                self._text(inner.tail)
-                continue
-            kept += etree.tostring(inner, encoding="unicode", with_tail=inner is not end)
-            if inner is end:
-                self._mark(kept, "whole", True)
-                self._text(inner.tail)
-                end = None
-
-    def _add(self, element: Element) -> None:
-        role = _role(element, self.whole)
-        if role != "pair":
-            raw = etree.tostring(element, encoding="unicode", with_tail=False)
-            if role == "break":
-                self.source += raw
-                self.builder.add_break(len(self.source) - len(raw), len(self.source), LINE_BREAK)
-            elif role in ("open", "close"):
-                self._mark(raw, role)
+            opened += _marker(inner)
+            if opened[-1][1]:
+                protected += etree.tostring(inner, encoding="unicode", with_tail=inner is not opened[-1][0])
             else:
-                self._mark(raw, "whole", role == "word")
-            return
-        opening, closing = _tags(element)
-        self._mark(opening, "open")
-        self.collect(element)
-        self._mark(closing, "close")
+                protected = self._flush(protected)
+                self._add(inner, is_protected)
+            if inner is opened[-1][0]:
+                opened.pop()
+                if opened[-1][1]:
+                    protected += inner.tail or ""
+                    continue
+                protected = self._flush(protected)
+            if not opened[-1][1]:
+                self._text(inner.tail, is_protected)
 
-    def _text(self, text: str | None) -> None:
-        if text:
-            self.source += text
-            self.builder.add(text, len(self.source) - len(text), len(self.source))
+    def _flush(self, protected: str) -> str:
+        """Adds protected content as a word, and returns what is left of it: nothing."""
+        if protected:
+            self._mark(protected, "whole", True)
+        return ""
+
+    def _add(self, element: Element, is_protected: bool) -> None:
+        says = _says_translate(element)
+        is_protected = is_protected if says is None else not says
+        role = _role(element, self.whole)
+        if role == "pair" and (not is_protected or any(map(_says_translate, element.iterdescendants()))):
+            opening, closing = _tags(element)
+            self._mark(opening, "open")
+            self.collect(element, is_protected)
+            self._mark(closing, "close")
+            return
+        raw = etree.tostring(element, encoding="unicode", with_tail=False)
+        if role == "break" and not is_protected:
+            self.source += raw
+            self.builder.add_break(len(self.source) - len(raw), len(self.source), LINE_BREAK)
+        elif role in ("open", "close"):
+            self._mark(raw, role)
+        else:
+            self._mark(raw, "whole", role != "other")
+
+    def _text(self, text: str | None, is_protected: bool = False) -> None:
+        if not text:
+            return
+        if is_protected and (inside := text.strip()):
+            before, after = text.split(inside, 1)
+            self._text(before)
+            self._mark(_escaped(inside), "whole", True)
+            self._text(after)
+            return
+        self.source += text
+        self.builder.add(text, len(self.source) - len(text), len(self.source))
 
     def _mark(self, raw: str, kind: Literal["open", "close", "whole"], acts_as_word: bool = False) -> None:
         self.source += raw
@@ -208,8 +227,6 @@ def _role(element: Element, whole: Collection[str]) -> Literal["pair", "open", "
     name = local_name(element)
     if not name:
         return "other"
-    if _is_protected(element):
-        return "word"
     if name not in whole:
         return "pair"
     content = "".join(element.itertext())
@@ -254,18 +271,21 @@ def _closing_sign(content: str) -> str | None:
     return "}" if found["rtf"] else f"{content[0]}/{found['name'] or found['name2']}{content[-1]}"
 
 
-def _is_protected(element: Element) -> bool:
-    is_marker = local_name(element) in ("mrk", "g", "pc", "hi", "sm")
-    says_no = "no" in (element.get("translate"), element.get(_ITS_TRANSLATE)) or element.get("mtype") == "protected"
-    return is_marker and says_no and local_name(element) != "sm"
-
-
-def _end_of_protected(element: Element) -> Element | None:
-    """The `<em/>` that ends the untranslatable text, if this is a `<sm translate="no"/>`."""
-    if local_name(element) != "sm" or element.get("translate") != "no":
+def _says_translate(element: Element) -> bool | None:
+    """Whether a marker says that its content is translated; None if it says nothing."""
+    if local_name(element) not in _MARKERS:
         return None
-    ends = (one for one in element.itersiblings() if local_name(one) == "em")
-    return next((one for one in ends if one.get("startRef") == element.get("id")), None)
+    if element.get("mtype") == "protected":
+        return False
+    said = element.get("translate") or element.get(_ITS_TRANSLATE)
+    return {"no": False, "yes": True}.get(said or "")
+
+
+def _marker(element: Element) -> list[tuple[Element, bool]]:
+    """The `<em/>` that ends a marker, and whether that protects text, if this is a `<sm/>` that says so."""
+    said = element.get("translate") if local_name(element) == "sm" else None
+    ends = [one for one in element.itersiblings() if local_name(one) == "em"] if said in ("no", "yes") else []
+    return [(one, said == "no") for one in ends if one.get("startRef") == element.get("id")][:1]
 
 
 def _tags(element: Element) -> tuple[str, str]:
