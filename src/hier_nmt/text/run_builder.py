@@ -30,6 +30,7 @@ class _Markup:
         touches: it contains text that is not part of the collected text and belongs to the word before it
             ("CO<sub>2</sub>").
         space_after: white space follows it, which the text omits if there is some before the markup.
+        is_index: it opens a subscript or superscript.
     """
 
     position: int
@@ -40,6 +41,7 @@ class _Markup:
     separates_words: bool = False
     touches: bool = False
     space_after: bool = False
+    is_index: bool = False
 
 
 class _Object(NamedTuple):
@@ -113,6 +115,7 @@ class RunBuilder:
         kind: Literal["open", "close", "whole"],
         acts_as_word: bool = False,
         separates_words: bool = False,
+        is_index: bool = False,
     ) -> None:
         """Adds markup, [start, stop) of the document, at the end of the text so far.
 
@@ -121,9 +124,12 @@ class RunBuilder:
             kind: "open" and "close" for tags, "whole" for markup without a partner.
             acts_as_word: it may act as a word of the sentence.
             separates_words: it is visible, so the text on its two sides is two words.
+            is_index: it opens a subscript or superscript. Tags of HTML in the document are recognized as such.
         """
+        is_index = is_index or _INDEX_TAG.match(self.source, start) is not None
+        separates_words = separates_words or acts_as_word
         self.markup.append(
-            _Markup(len(self.characters), start, stop, kind, acts_as_word, separates_words or acts_as_word)
+            _Markup(len(self.characters), start, stop, kind, acts_as_word, separates_words, is_index=is_index)
         )
         if kind == "close":
             self._join_pair()
@@ -164,7 +170,7 @@ class RunBuilder:
         before = "".join(self.characters[max(0, opening.position - 3) : opening.position])
         variable = before[len(before.rstrip(_LETTERS)) :]
         is_short = 1 <= len(variable) <= 2 and len(index) <= 3 and index.isalpha()
-        return is_short and _INDEX_TAG.match(self.source, opening.start) is not None
+        return is_short and opening.is_index
 
     def _join_touching(self) -> None:
         """Merges the last two pieces of markup if both are whole and nothing is between them."""
