@@ -14,6 +14,9 @@ The role of an element inside a segment:
 * every other code is whole; it acts as a word if no word touches it.
 
 TMX cannot mark text as untranslatable; such text is in `<ph>` there.
+
+In Android's messages quotation marks are such codes, and between them white space counts: a line break or tab is a
+break, more than one space is a space and a code.
 """
 
 import copy
@@ -49,6 +52,7 @@ _OPENING_SIGN = re.compile(
     r"\[(?=(?P<name>\w+))[^\[\]/]*\]|\{(?=(?P<name2>\w+))[^{}/<>\\]*\}|\{(?P<number>\d+)>|(?P<rtf>\{\\[^{}]*)"
 )
 _VOID = ("area", "br", "col", "hr", "img", "input", "link", "meta", "wbr")
+_QUOTED_PARTS = re.compile(r'(?P<mark>(?<!\\)")|(?P<space>\s+)|(?:[^\s"]|(?<=\\)")+')
 _OBJECTS = re.compile(f"[{OBJECT}{LINE_BREAK}]")
 
 
@@ -65,19 +69,22 @@ class TaggedText:
     _element: Element
     _run: TextRun
     _source: str
+    _has_quotes: bool = False
 
     @classmethod
-    def of(cls, element: Element, whole: Collection[str]) -> "TaggedText":
+    def of(cls, element: Element, whole: Collection[str], has_quotes: bool = False) -> "TaggedText":
         """The content of an element.
 
         Args:
             element: for example a segment.
             whole: names of elements whose content is not text to translate.
+            has_quotes: quotation marks are codes, between which white space counts.
         """
-        collector = _Collector(whole, _keeps_space(element))
+        collector = _Collector(whole, _keeps_space(element), has_quotes)
         collector.collect(element)
         run = collector.run()
-        return cls(run.text if _keeps_space(element) else run.text.strip(" "), element, run, collector.source)
+        text = run.text if _keeps_space(element) else run.text.strip(" ")
+        return cls(text, element, run, collector.source, has_quotes)
 
     @property
     def _objects(self) -> Iterator[str]:
@@ -117,7 +124,8 @@ class TaggedText:
         if _OBJECTS.findall(text) != _OBJECTS.findall(self._run.text):
             text = with_objects_of(self._run.text, text)
         if not _keeps_space(self._element):
-            text = f"{self._edge(0)}{text}{self._edge(-1)}"
+            before, after = self._edges()
+            text = f"{before}{text}{after}"
         written = self._written(text, self._run.marks)
         try:
             return etree.fromstring(written, _PARSER)
@@ -137,19 +145,22 @@ class TaggedText:
 
         return f"{opening}{insert_marks(self._run.text, marks, text, write)}{closing}"
 
-    def _edge(self, at: int) -> str:
-        """The space at an end of the content, 0 or -1, unless it is a line break of the file's layout."""
+    def _edges(self) -> tuple[str, str]:
+        """The spaces at both ends of the content, unless they are line breaks of the file's layout."""
         run = self._run
-        if not run.text or run.text[at] != " " or "\n" in self._source[run.starts[at] : run.stops[at]]:
-            return ""
-        return " "
+        before, after = (run.text[: len(run.text) - len(run.text.lstrip(" "))], run.text[len(run.text.rstrip(" ")) :])
+        if self._has_quotes:
+            return before, after
+        layout = ["\n" in self._source[run.starts[at] : run.stops[at]] for at in (0, -1) if run.text]
+        return ("" if before and layout[0] else before, "" if after and layout[1] else after)
 
 
 class _Collector:
     """Collects the text and the tags of an element; `source` is its content as written in the file."""
 
-    def __init__(self, whole: Collection[str], keeps_space: bool) -> None:
-        self.whole = whole
+    def __init__(self, whole: Collection[str], keeps_space: bool, has_quotes: bool = False) -> None:
+        self.whole, self.has_quotes = whole, has_quotes
+        self.is_quoted = False
         self.source = ""
         self.builder = RunBuilder(keeps_space=keeps_space, keeps_edges=True)
 
@@ -193,8 +204,7 @@ class _Collector:
             return
         raw = etree.tostring(element, encoding="unicode", with_tail=False)
         if role == "break" and not is_protected:
-            self.source += raw
-            self.builder.add_break(len(self.source) - len(raw), len(self.source), LINE_BREAK)
+            self._add_break(raw, LINE_BREAK)
         elif role in ("open", "close"):
             self._mark(raw, role)
         else:
@@ -209,6 +219,31 @@ class _Collector:
             self._mark(_escaped(inside), "whole", True)
             self._text(after)
             return
+        if self.has_quotes:
+            self._add_quoted(text)
+            return
+        self._add_text(text)
+
+    def _add_quoted(self, text: str) -> None:
+        """Adds text with quotation marks that are codes."""
+        for part in _QUOTED_PARTS.finditer(text):
+            if part["mark"]:
+                self.is_quoted = not self.is_quoted
+                self._mark(part[0], "open" if self.is_quoted else "close")
+            elif not part["space"] or not self.is_quoted:
+                self._add_text(part[0])
+            elif part[0].strip(" "):
+                self._add_break(part[0], LINE_BREAK)
+            else:
+                self._add_break(" ", " ")
+                if len(part[0]) > 1:
+                    self._mark(part[0][1:], "whole")
+
+    def _add_break(self, raw: str, character: str) -> None:
+        self.source += raw
+        self.builder.add_break(len(self.source) - len(raw), len(self.source), character)
+
+    def _add_text(self, text: str) -> None:
         self.source += text
         self.builder.add(text, len(self.source) - len(text), len(self.source))
 
