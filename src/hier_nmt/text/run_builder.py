@@ -93,13 +93,16 @@ class RunBuilder:
 
         Args:
             start, stop: positions in the document.
-            code: spans of the document, in order; those of kind "word" may act as words.
+            code: spans of the document, in order; those of kind "word" may act as words, a "break" is added as one.
         """
         index = bisect_right(code, start, key=lambda span: span.stop)
         while index < len(code) and code[index].start < stop:
             first, last = max(start, code[index].start), min(stop, code[index].stop)
             self.add(self.source[start:first], start, first)
-            self.add_mark(first, last, "whole", acts_as_word=code[index].kind == "word", separates_words=True)
+            if code[index].kind == "break":
+                self.add_break(first, last)
+            else:
+                self.add_mark(first, last, "whole", acts_as_word=code[index].kind == "word", separates_words=True)
             start = last
             index += 1
         self.add(self.source[start:stop], start, stop)

@@ -163,6 +163,32 @@ def test_markdown_keeps_what_stands_in_a_sentence_in_its_place(source, expected)
         assert markdown(source) == expected
 
 
+@pytest.mark.parametrize(
+    ("source", "expected", "texts"),
+    [
+        ("| a \\| b | c |\n|--|--|\n| d | e |\n", "| A \\| B | C |\n|--|--|\n| D | E |\n", ["a \nb", "c", "d", "e"]),
+        ("a | b\\|c\n--|--\nd | e\n", "A | B\\|C\n--|--\nD | E\n", ["a", "b c", "d", "e"]),
+        ("|a|\n|--|\n|`b \\| c` d|\n", "|A|\n|--|\n|`b \\| c` D|\n", ["a", f"{OBJECT} d"]),
+        (
+            "> | a | b |\n> |--|--|\n> | [c \\| d](e.html) | *f* \\| g |\n",
+            "> | A | B |\n> |--|--|\n> | [C \\| D](e.html) | *F* \\| G |\n",
+            ["a", "b", "c \nd", "f \ng"],
+        ),
+        # In a text that is no table.
+        ("a \\| b", "A \\| B", ["a | b"]),
+    ],
+)
+def test_escaped_bars_in_cells_of_markdown_stay(source, expected, texts) -> None:
+    assert markdown(source) == expected
+    assert [run.text for run in markdown_runs(source)] == texts
+
+
+def test_a_bar_in_a_translation_does_not_divide_a_cell() -> None:
+    pytest.importorskip("markdown_it")
+    runs = markdown_runs("| a | b |\n|--|--|\n| c | d |\n\ne\n")
+    assert [run.escape("x | y") for run in runs] == [*4 * ["x \\| y"], "x | y"]
+
+
 def test_sentences_are_told_with_what_stands_in_them() -> None:
     model = WordTranslator(window_sentences=3, source_language="en", target_language="fr")
     pipe = DocumentTranslationPipeline(model, model.tokenizer, text_format="html")
