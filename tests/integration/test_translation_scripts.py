@@ -8,6 +8,7 @@ from command_line import run_command
 from hier_nmt.cli import translation_task
 from hier_nmt.jobs.load_checkpoints import load_pipeline
 from hier_nmt.jobs.translate_pages import markup_format_of
+from hier_nmt.translation.batched_generation import BatchedGenerator
 
 pytest.importorskip("sentencex")
 
@@ -33,7 +34,7 @@ def test_translate_says_how_many_placeholders_it_kept(
     (tmp_path / name).write_text(text)
     options = ["--model", checkpoint, "--output", tmp_path / f"out-{name}", "--beams", 1]
     assert run_command("translate", tmp_path / name, *options) == 0
-    assert "2 placeholders, tags and addresses, each kept" in capsys.readouterr().err
+    assert "2 placeholders, tags, addresses and signs, each kept" in capsys.readouterr().err
     written = (tmp_path / f"out-{name}").read_text()
     assert [written.count(span) for span in ("%s", "{0}")] == [1, 1]
 
@@ -197,6 +198,34 @@ def test_translate_names_a_broken_glossary_before_it_loads_the_model(
     assert "terms.tsv:2: no tab between term and translation" in capsys.readouterr().err
     assert run_command("translate", tmp_path / "in.txt", "--model", checkpoint, "--do-not-translate", "?") == 1
     assert "a term that is not translated must have a word; got '?'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("after", [1, 2, 5])
+def test_a_resumed_run_reports_the_counts_of_the_whole_file(
+    repository, checkpoint, tmp_path, monkeypatch, capsys, after
+) -> None:
+    letters = "abcdefgh"
+    (tmp_path / "in.html").write_text("".join(f"<p>{one.upper()} %s b {{0}} {one} £!</p>" for one in letters))
+    options = ["--model", checkpoint, "--output", tmp_path / "out.html", "--beams", 1, "--batch-size", 2]
+    own, calls = BatchedGenerator._generate, []
+
+    def generate(*arguments, **others):
+        calls.append(None)
+        if len(calls) > after:
+            raise KeyboardInterrupt
+        return own(*arguments, **others)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(BatchedGenerator, "_generate", generate)
+        assert run_command("translate", tmp_path / "in.html", *options) == 130
+    capsys.readouterr()
+    assert run_command("translate", tmp_path / "in.html", *options) == 0
+    resumed = [line for line in capsys.readouterr().err.splitlines() if ", each kept" in line]
+    assert run_command("translate", tmp_path / "in.html", *options[:3], tmp_path / "whole.html", *options[4:]) == 0
+    whole = [line for line in capsys.readouterr().err.splitlines() if ", each kept" in line]
+    assert resumed == whole
+    assert len(whole) == 1
+    assert (tmp_path / "out.html").read_bytes() == (tmp_path / "whole.html").read_bytes()
 
 
 def test_translate_continues_an_interrupted_run_only_with_the_same_terms(

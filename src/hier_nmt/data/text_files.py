@@ -46,6 +46,13 @@ def decode_text(content: bytes, path: str | Path) -> str:
         raise CorpusError(path, line, "not UTF-8", f"{detail}; {hint}") from error
 
 
+def lines_of(text: str) -> tuple[list[str], str]:
+    """The lines of a text and their line end: "\\n", "\\r\\n", or in a text without either "\\r"."""
+    if "\n" not in text and "\r" in text:
+        return text.split("\r"), "\r"
+    return [line.removesuffix("\r") for line in text.split("\n")], "\r\n" if "\r\n" in text else "\n"
+
+
 def byte_order_mark(content: bytes) -> bytes:
     """The UTF-8 byte order mark at the start of the content of a file, or nothing."""
     return codecs.BOM_UTF8 if content.startswith(codecs.BOM_UTF8) else b""

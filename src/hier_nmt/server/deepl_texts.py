@@ -116,5 +116,6 @@ def _form(fields: Fields) -> TextForm:
     splitting, ignored = fields.names("splitting_tags"), fields.names("ignore_tags")
     if tags != "xml" and (splitting or ignored):
         raise RequestError(400, "splitting_tags and ignore_tags need tag_handling=xml")
+    is_strict = fields.choice("tag_handling_version", ["v1", "v2"], "v1") == "v2"
     keeps_lines = _KEEPS_LINES[fields.choice("split_sentences", list(_KEEPS_LINES), "1")]
-    return TextForm(tags or "plain", keeps_lines, splitting, ignored)  # type: ignore[arg-type]
+    return TextForm(tags or "plain", keeps_lines, splitting, ignored, is_strict)  # type: ignore[arg-type]

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
+from xml.parsers import expat
 
 from ..jobs.translate_pages import LayoutTranslation
 from ..text.document_layout import TextRun, run_layout
@@ -16,6 +17,7 @@ from .failures import RequestError
 
 # More tags without an end than this are no mistake, and parsing them takes very long.
 _MAX_UNCLOSED = 1000
+_ENCODING = re.compile(r"(?<=<\?xml)([^>]*?)\sencoding\s*=\s*[\"'][^\"'>]*[\"']")
 _NEWLINE = re.compile(r"[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 
 
@@ -28,12 +30,14 @@ class TextForm:
         keeps_lines: whether a line break ends a sentence.
         splitting_tags: XML elements that start and end paragraphs.
         ignored_tags: XML elements whose content is kept as it is.
+        is_strict: whether XML must be well-formed.
     """
 
     format: Literal["plain", "html", "xml"] = "plain"
     keeps_lines: bool = True
     splitting_tags: frozenset[str] = frozenset()
     ignored_tags: frozenset[str] = frozenset()
+    is_strict: bool = False
 
 
 def text_translation(
@@ -52,6 +56,25 @@ def text_translation(
     return LayoutTranslation(layout, limit, context)
 
 
+def check_well_formed(text: str) -> None:
+    """Raises RequestError, with the message of DeepL, for XML that is not well-formed or declares entities of its own.
+
+    The text is a document, or the content of an element.
+    """
+    parser = expat.ParserCreate()
+    parser.EntityDeclHandler = _refuse_entity
+    is_document = text.lstrip().startswith(("<?xml", "<!DOCTYPE"))
+    try:
+        # A text has characters only: what an encoding in it says is true no longer.
+        parser.Parse(_ENCODING.sub(r"\1", text.lstrip()) if is_document else f"<text>{text}</text>", True)
+    except (expat.ExpatError, ValueError) as error:
+        raise RequestError(400, f"Tag handling parsing failed, please check input. ({error})") from error
+
+
+def _refuse_entity(name: str, *_: object) -> None:
+    raise ValueError(f"the entity {name:.80} is declared, and not expanded")
+
+
 def check_markup(text: str) -> None:
     """Raises RequestError for HTML or XML with very many tags without an end."""
     if text.count("<") - text.count(">") > _MAX_UNCLOSED:
@@ -64,6 +87,8 @@ def _runs(text: str, form: TextForm) -> list[TextRun]:
     if form.format == "html":
         return html_runs(text)
     if form.format == "xml":
+        if form.is_strict:
+            check_well_formed(text)
         return xml_runs(text, form.splitting_tags, form.ignored_tags)
     read = text if form.keeps_lines else _NEWLINE.sub(" ", text)
     return [TextRun(read, range(len(text)), range(1, len(text) + 1))]

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
 from .document_layout import TextRun
-from .html_text import OpenElement, html_runs, is_empty_element, open_untranslated, untranslated_element
+from .html_text import html_runs, untranslated_element
+from .html_tokens import OpenElement, is_empty_element, is_untranslated_inside, open_elements
 from .protected_spans import OBJECT, ProtectedSpan, mask_spans, template_spans
 from .run_builder import RunBuilder
 
@@ -44,6 +45,10 @@ _ITEM = "-   "
 # Of a definition, a line of verse and an abbreviation, which some parsers read at the start of a line.
 _LINE_MARK = re.compile(r"[:|][ \t]|\*\[[^\[\]\n]{1,60}\]:")
 _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
+# An escaped bar in a row of a table, which has others.
+_ESCAPED_BAR = re.compile(r"\\\|")
+_ROW = re.compile(r"^[^\r\n]*(?<!\\)\|[^\r\n]*", re.MULTILINE)
+_SAYS_YES = re.compile(r"\stranslate\s*=\s*[\"']?yes\b", re.IGNORECASE)
 
 
 class _NotFoundError(Exception):
@@ -53,7 +58,7 @@ class _NotFoundError(Exception):
 def markdown_runs(source: str) -> list[TextRun]:
     """The text of each paragraph, heading, list item, table cell and HTML block, without code, tags and link targets.
 
-    Text of the parser is located in the source. If it is not there (a cell with an escaped bar), it is excluded, too.
+    Text of the parser is located in the source. If it is not there, it is excluded, too.
 
     Raises:
         ImportError: markdown-it-py is not installed.
@@ -69,35 +74,34 @@ def markdown_runs(source: str) -> list[TextRun]:
     lines = [0, *(match.end() for match in _NEWLINE.finditer(text)), len(text)]
     runs = []
     position = 0
-    # An element of HTML that is not to be translated, in which there are blocks of Markdown.
-    untranslated: OpenElement | None = None
+    # The elements of HTML around blocks of Markdown.
+    opened: tuple[OpenElement, ...] = ()
+    before = ""
     for token in parser.parse(text):
-        is_inside = untranslated is not None
-        if token.type == "html_block":
-            untranslated = open_untranslated(token.content, untranslated)
-        if is_inside:
-            continue
+        is_cell, before = before in ("th_open", "td_open"), token.type
+        is_untranslated = is_untranslated_inside(opened)
         if token.type == "html_block" and token.map is not None:
+            opened = open_elements(token.content, opened)
             positions = _positions(token.content, text, lines[token.map[0] :], lines[token.map[0]])
-            runs += _html_block_runs(token.content, [start + at for at in positions])
-        if token.type != "inline" or token.map is None:
+            runs += _html_block_runs(token.content, [start + at for at in positions], is_untranslated)
+        if token.type != "inline" or token.map is None or is_untranslated:
             continue
         position = max(position, lines[token.map[0]])
         positions = _positions(token.content, text, lines[token.map[0] :], position)
         if not positions:
             continue
         position = positions[-1]
-        run = _run(token, source, code, [start + at for at in positions])
+        run = _run(token, source, code, [start + at for at in positions], is_cell)
         if run is not None and run.text.replace(OBJECT, "").strip():
             runs.append(run)
     return runs
 
 
-def _html_block_runs(content: str, positions: Sequence[int]) -> list[TextRun]:
+def _html_block_runs(content: str, positions: Sequence[int], is_untranslated: bool) -> list[TextRun]:
     """The text of an HTML block whose characters are at these positions of the document; none if they are unknown."""
     return [
         run._replace(starts=[positions[at] for at in run.starts], stops=[positions[at - 1] + 1 for at in run.stops])
-        for run in (html_runs(content) if positions else [])
+        for run in (html_runs(content, is_untranslated) if positions else [])
     ]
 
 
@@ -125,18 +129,26 @@ def _positions(content: str, text: str, lines: Sequence[int], position: int) -> 
 
 
 def _extension_spans(text: str, offset: int) -> list[ProtectedSpan]:
-    """Spans that are not CommonMark and must not be parsed as such: templates, formulas, footnotes, attributes, and the
-    first and last lines of admonitions. Their positions are counted from `offset`."""
+    """Spans that are not CommonMark and must not be parsed as such: templates, formulas, footnotes, attributes, the
+    first and last lines of admonitions, and escaped bars of tables. Their positions are counted from `offset`."""
     containers = [ProtectedSpan(*span, "other") for one in _CONTAINER.finditer(text) for span in _around_title(one)]
     formulas = [ProtectedSpan(*match.span(), "word") for match in _FORMULA.finditer(text)]
     others = [ProtectedSpan(*match.span(), "other") for match in _OTHERS.finditer(text)]
     spans: list[ProtectedSpan] = []
     # Of overlapping spans the first wins; of spans with the same start the longest.
-    found = [*containers, *template_spans(text), *formulas, *others]
+    bars = [bar for row in _ROW.finditer(text) for bar in _escaped_bars(text, *row.span())]
+    found = [*containers, *template_spans(text), *formulas, *others, *bars]
     for span in sorted(found, key=lambda span: (span.start, -span.stop)):
         if not spans or span.start + offset >= spans[-1].stop:
             spans.append(ProtectedSpan(span.start + offset, span.stop + offset, span.kind))
     return spans
+
+
+def _escaped_bars(text: str, start: int, stop: int) -> Iterator[ProtectedSpan]:
+    """The escaped bars in a row of a table; between spaces they separate sentences, as other bars do."""
+    for match in _ESCAPED_BAR.finditer(text, start, stop):
+        is_apart = text[match.start() - 1 : match.start()] == text[match.end() : match.end() + 1] == " "
+        yield ProtectedSpan(*match.span(), "break" if is_apart else "other")
 
 
 def _around_title(match: re.Match[str]) -> list[tuple[int, int]]:
@@ -153,7 +165,10 @@ def _with_items(text: str, source: str) -> str:
     return text
 
 
-def _run(block: Any, source: str, code: Sequence[ProtectedSpan], positions: Sequence[int]) -> TextRun | None:
+def _run(
+    block: Any, source: str, code: Sequence[ProtectedSpan], positions: Sequence[int], is_cell: bool
+) -> TextRun | None:
+    """The text of a block, perhaps a cell of a table; None if it is not where it should be."""
     reader = _InlineReader(block.content, positions, source, code)
     try:
         reader.read(block.children or [])
@@ -161,7 +176,7 @@ def _run(block: Any, source: str, code: Sequence[ProtectedSpan], positions: Sequ
         return None
     plain = "".join(reader.builder.characters)
     # Escape what would be markup only in the translation, and what the source escapes.
-    special = {character for character in _MARKUP if character not in plain} | reader.escaped
+    special = {character for character in _MARKUP if character not in plain} | reader.escaped | {*("|" * is_cell)}
     return reader.builder.run(lambda text: "".join(f"\\{one}" if one in special else one for one in text))
 
 
@@ -173,12 +188,20 @@ class _InlineReader:
         self.position = 0
         self.builder = RunBuilder(source)
         self.escaped: set[str] = set()
+        # The elements of HTML around a token, if something to translate is in one that is not translated.
+        self.opened: tuple[OpenElement, ...] = ()
 
     def read(self, tokens: Sequence[Any]) -> None:
         """Reads the tokens; raises `_NotFoundError` if one is not where it should be."""
         remaining = iter(tokens)
+        has_translated = any(token.type == "html_inline" and _SAYS_YES.search(token.content) for token in tokens)
         for token in remaining:
-            if token.type == "text":
+            if has_translated and token.type == "html_inline":
+                self.opened = open_elements(token.content, self.opened)
+                self._mark(self._end_of(token), _kind(token))
+            elif is_untranslated_inside(self.opened) and token.type in ("text", "text_special"):
+                self._mark(self._expected(token.markup or token.content), "whole", acts_as_word=True)
+            elif token.type == "text":
                 self._text(token.content)
             elif token.type == "text_special":
                 # What an entity stands for would be markup in the translation, too.

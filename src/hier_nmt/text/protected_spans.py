@@ -42,14 +42,14 @@ OBJECT = "\ufffc"
 # Unicode's line separator: a line break that is markup.
 LINE_BREAK = "\u2028"
 
-SpanKind = Literal["address", "word", "open", "close", "other", "message"]
+SpanKind = Literal["address", "word", "open", "close", "other", "message", "break"]
 
 
 class ProtectedSpan(NamedTuple):
     """A span [start, stop) of a text that is not language.
 
     `kind` is "word" for a span that may act as a word, "open" and "close" for tags, "message" for an ICU message, which
-    has language inside.
+    has language inside, "break" for markup that separates sentences (in documents with markup).
     """
 
     start: int

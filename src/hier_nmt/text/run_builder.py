@@ -30,6 +30,7 @@ class _Markup:
         touches: it contains text that is not part of the collected text and belongs to the word before it
             ("CO<sub>2</sub>").
         space_after: white space follows it, which the text omits if there is some before the markup.
+        is_index: it opens a subscript or superscript.
     """
 
     position: int
@@ -40,6 +41,7 @@ class _Markup:
     separates_words: bool = False
     touches: bool = False
     space_after: bool = False
+    is_index: bool = False
 
 
 class _Object(NamedTuple):
@@ -73,6 +75,7 @@ class RunBuilder:
     starts: list[int] = field(default_factory=list)
     stops: list[int] = field(default_factory=list)
     markup: list[_Markup] = field(default_factory=list)
+    _ends_of_whole: set[tuple[int, int]] = field(default_factory=set, init=False)
 
     def add(self, text: str, start: int, stop: int) -> None:
         """Adds text; the document has it at [start, stop)."""
@@ -90,13 +93,16 @@ class RunBuilder:
 
         Args:
             start, stop: positions in the document.
-            code: spans of the document, in order; those of kind "word" may act as words.
+            code: spans of the document, in order; those of kind "word" may act as words, a "break" is added as one.
         """
         index = bisect_right(code, start, key=lambda span: span.stop)
         while index < len(code) and code[index].start < stop:
             first, last = max(start, code[index].start), min(stop, code[index].stop)
             self.add(self.source[start:first], start, first)
-            self.add_mark(first, last, "whole", acts_as_word=code[index].kind == "word", separates_words=True)
+            if code[index].kind == "break":
+                self.add_break(first, last)
+            else:
+                self.add_mark(first, last, "whole", acts_as_word=code[index].kind == "word", separates_words=True)
             start = last
             index += 1
         self.add(self.source[start:stop], start, stop)
@@ -112,6 +118,7 @@ class RunBuilder:
         kind: Literal["open", "close", "whole"],
         acts_as_word: bool = False,
         separates_words: bool = False,
+        is_index: bool = False,
     ) -> None:
         """Adds markup, [start, stop) of the document, at the end of the text so far.
 
@@ -120,9 +127,12 @@ class RunBuilder:
             kind: "open" and "close" for tags, "whole" for markup without a partner.
             acts_as_word: it may act as a word of the sentence.
             separates_words: it is visible, so the text on its two sides is two words.
+            is_index: it opens a subscript or superscript. Tags of HTML in the document are recognized as such.
         """
+        is_index = is_index or _INDEX_TAG.match(self.source, start) is not None
+        separates_words = separates_words or acts_as_word
         self.markup.append(
-            _Markup(len(self.characters), start, stop, kind, acts_as_word, separates_words or acts_as_word)
+            _Markup(len(self.characters), start, stop, kind, acts_as_word, separates_words, is_index=is_index)
         )
         if kind == "close":
             self._join_pair()
@@ -163,7 +173,7 @@ class RunBuilder:
         before = "".join(self.characters[max(0, opening.position - 3) : opening.position])
         variable = before[len(before.rstrip(_LETTERS)) :]
         is_short = 1 <= len(variable) <= 2 and len(index) <= 3 and index.isalpha()
-        return is_short and _INDEX_TAG.match(self.source, opening.start) is not None
+        return is_short and opening.is_index
 
     def _join_touching(self) -> None:
         """Merges the last two pieces of markup if both are whole and nothing is between them."""
@@ -185,6 +195,7 @@ class RunBuilder:
     def run(self, escape: Callable[[str], str]) -> TextRun:
         """The collected run."""
         text = "".join(self.characters)
+        self._ends_of_whole = {(one.position, one.stop) for one in self.markup if one.kind == "whole"}
         objects, markup = self._objects(text)
         built = RunBuilder()
         marks = []
@@ -211,6 +222,8 @@ class RunBuilder:
         raw = self.source[one.start : one.stop]
         # A tag moves with the words beside it, and needs spaces of its own only where it stands between two.
         keeps_spaces = one.kind == "whole" or (space_before and one.space_after)
+        # The space before a closing tag may be that before the markup inside.
+        space_before = space_before and not (one.kind == "close" and (one.position, one.start) in self._ends_of_whole)
         return Mark(
             position, raw, one.kind, keeps_spaces and space_before, keeps_spaces and one.space_after, separates_words
         )

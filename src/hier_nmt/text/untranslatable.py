@@ -9,6 +9,8 @@ translated. Untranslatable spans and symbols inside the core are preserved in on
   empty." is read as "The file 417 is empty."). The sentence stays complete, and the model decides where the span goes.
 * Every other span is removed and inserted into the translation afterwards, at the word boundary that corresponds to its
   position. The same happens to the spans of a sentence whose stand-ins the model did not copy; it is decoded again.
+
+Signs that the tokenizer knows (a pound sign) are read by the model, but are removed, too, if it loses one of them.
 """
 
 import re
@@ -20,6 +22,7 @@ from typing import NamedTuple
 
 from .inline_markup import CLOSING_PUNCTUATION, Mark, insert_marks
 from .protected_spans import protected_spans, protected_texts
+from .rare_signs import has_signs, rare_signs
 from .untranslatable_spans import UntranslatableSpan, acts_as_word, find_terms, untranslatable_spans
 
 NO_LETTERS = "no letters"
@@ -63,8 +66,9 @@ class SentenceParts(NamedTuple):
     Attributes:
         protected: the untranslatable spans that the translation must contain, in this order.
         replaced_spans: (stand-in, span) for each span that was replaced by a stand-in.
-        without_stand_ins: the same sentence split without stand-ins; None if this one has none.
+        fallback: the same sentence split without stand-ins and signs; None if this one has none.
         terms: those of the terms that stay as they are that the sentence has, each as often as it has it.
+        signs: the signs that the translation must contain, see `rare_signs`.
     """
 
     before: str
@@ -73,8 +77,14 @@ class SentenceParts(NamedTuple):
     marks: tuple[Mark, ...] = ()
     protected: tuple[str, ...] = ()
     replaced_spans: tuple[tuple[str, str], ...] = ()
-    without_stand_ins: "SentenceParts | None" = None
+    fallback: "SentenceParts | None" = None
     terms: tuple[str, ...] = ()
+    signs: tuple[str, ...] = ()
+
+    @property
+    def num_protected(self) -> int:
+        """The number of untranslatable spans and signs that the translation must contain."""
+        return len(self.protected) + len(self.signs)
 
     def restore(self, translation: str) -> str:
         """The translated sentence: the translation of the core with all untranslatable text inserted."""
@@ -86,8 +96,8 @@ class SentenceParts(NamedTuple):
 
     def keeps_protected(self, translation: str) -> bool:
         """Whether the restored translation contains the protected spans of the source, equally often and in the same
-        order, and no others; and the terms that stay as they are, at least as often."""
-        if not self.protected and not self.terms:
+        order, and no others; and the signs and the terms that stay as they are, at least as often."""
+        if not self.protected and not self.terms and not self.signs:
             return not protected_texts(translation)
         # Digits of a stand-in inside another number mean that the stand-in was not copied.
         are_copied = all(translation.count(stand_in) == 1 for stand_in, _ in self.replaced_spans)
@@ -95,7 +105,7 @@ class SentenceParts(NamedTuple):
         if not are_copied or tuple(protected_texts(restored)) != self.protected:
             return False
         found = [restored[start:stop] for start, stop in find_terms(restored, self.terms)]
-        return not Counter(self.terms) - Counter(found)
+        return not Counter(self.terms) - Counter(found) and has_signs(restored, self.signs, self.core)
 
 
 def candidate_characters(texts: Iterable[str], with_letters: bool = False) -> set[str]:
@@ -135,12 +145,15 @@ def split_sentence(
     spans = _find_spans(text, characters, terms)
     protected = tuple(protected_texts(text))
     found = tuple(text[start:stop] for start, stop in find_terms(text, terms))
-    extracted = _extract(text, spans)._replace(protected=protected, terms=found)
+    signs = rare_signs(text)
     read, replaced_spans = _with_stand_ins(text, spans, stand_ins)
-    if not replaced_spans:
-        return extracted
-    parts = _extract(read, _find_spans(read, characters, terms))
-    return parts._replace(protected=protected, replaced_spans=replaced_spans, without_stand_ins=extracted, terms=found)
+    parts = _extract(read, _find_spans(read, characters, terms) if replaced_spans else spans)
+    parts = parts._replace(protected=protected, replaced_spans=replaced_spans, terms=found, signs=signs)
+    if not replaced_spans and characters.symbols.issuperset(signs):
+        return parts
+    without = characters._replace(symbols=characters.symbols.union(signs))
+    fallback = _extract(text, _find_spans(text, without, terms))
+    return parts._replace(fallback=fallback._replace(protected=protected, terms=found, signs=signs))
 
 
 def has_message(text: str) -> bool:

@@ -82,7 +82,7 @@ def _is_standalone(text: str, start: int, stop: int) -> bool:
 
 
 def _from_protected(text: str, span: ProtectedSpan, is_unpaired: bool) -> UntranslatableSpan:
-    if span.kind == "message":
+    if span.kind == "message" or span.kind == "break":
         return UntranslatableSpan(span.start, span.stop, "other")
     # A tag between spaces without a partner is a placeholder ("cp <source> <target>").
     if is_unpaired and _is_standalone(text, span.start, span.stop):

@@ -4,7 +4,7 @@
 
 import html
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import NamedTuple
 
 from .document_layout import TextRun
@@ -17,6 +17,7 @@ _MARKUP = re.compile(
     r"|<(?P<end>/?)(?P<name>[^\W\d][\w:.-]*)(?:[^<>\"']|\"[^\"<]*\"|'[^'<]*')*?(?P<empty>/?)>",
     re.DOTALL,
 )
+_ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 _ENTITY = re.compile(r"&#?\w+;")
 
 
@@ -33,8 +34,8 @@ class _Tag(NamedTuple):
 def xml_runs(source: str, splitting: Collection[str] = (), untranslated: Collection[str] = ()) -> list[TextRun]:
     """The text of XML, well-formed or not, a run for each piece between splitting tags.
 
-    Entities are decoded; in translations `&`, `<` and `>` are written as entities. Comments, CDATA sections and other
-    declarations are kept as they are.
+    Entities are decoded; in translations `&`, `<` and `>` are written as entities, except those that the source has as
+    text although it has no entities at all. Comments, CDATA sections and other declarations are kept as they are.
 
     Args:
         source: the XML.
@@ -45,18 +46,20 @@ def xml_runs(source: str, splitting: Collection[str] = (), untranslated: Collect
     runs = []
     builder = RunBuilder(source)
     position = 0
-    for tag in _elements(source, frozenset(untranslated)):
+    tags = list(_elements(source, frozenset(untranslated)))
+    escape = _escape_as_in("".join(_texts(source, tags)))
+    for tag in tags:
         _add_text(builder, source, position, tag.start, templates)
         position = tag.stop
         if tag.name in splitting:
-            runs.append(builder.run(_escape))
+            runs.append(builder.run(escape))
             builder = RunBuilder(source)
         elif tag.name is None or tag.is_empty:
             builder.add_mark(tag.start, tag.stop, "whole", acts_as_word=tag.is_empty)
         else:
             builder.add_mark(tag.start, tag.stop, "close" if tag.is_end else "open")
     _add_text(builder, source, position, len(source), templates)
-    runs.append(builder.run(_escape))
+    runs.append(builder.run(escape))
     return [run for run in runs if run.text.replace(OBJECT, "").strip()]
 
 
@@ -99,5 +102,17 @@ def _add_text(builder: RunBuilder, source: str, start: int, stop: int, templates
     builder.add_source(start, stop, templates)
 
 
-def _escape(text: str) -> str:
-    return html.escape(text, quote=False)
+def _texts(source: str, tags: Iterable[_Tag]) -> Iterator[str]:
+    """The text between tags, as it is written."""
+    position = 0
+    for tag in tags:
+        yield source[position : tag.start]
+        position = tag.stop
+    yield source[position:]
+
+
+def _escape_as_in(written: str) -> Callable[[str], str]:
+    """How translations of a text are written: whoever sends it without any escapes reads none in the answer."""
+    has_entities = any(html.unescape(entity[0]) != entity[0] for entity in _ENTITY.finditer(written))
+    entities = {ord(sign): entity for sign, entity in _ENTITIES.items() if has_entities or sign not in written}
+    return lambda text: text.translate(entities)

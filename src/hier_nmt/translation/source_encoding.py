@@ -95,7 +95,7 @@ def _encode_document(
         statistics=DecodingStatistics(
             num_copied=len(copied),
             num_messages=sum(one.reason == HAS_MESSAGE for one in copied),
-            num_protected=sum(len(one.parts.protected) for one in sentences if one.number not in from_memory),
+            num_protected=sum(one.parts.num_protected for one in sentences if one.number not in from_memory),
             num_untranslated_terms=sum(len(one.parts.terms) for one in sentences if one.number not in from_memory),
         ),
         copied=copied,

@@ -22,13 +22,14 @@ class DecodingStatistics:
         num_endless: translated windows that reached the length limit before the end token.
         num_empty_retries: sentences whose translation was empty at first.
         num_loops: sentences whose translation was a repetition loop at first.
-        num_altered: sentences whose translation did not have each placeholder, tag and address as often as the source,
-            or in another order, at first.
+        num_altered: sentences whose translation did not have each placeholder, tag, address and sign as often as the
+            source, or in another order, at first.
         num_empty: sentences whose translation stayed empty; they are copied.
         num_stayed_altered: sentences whose translation also lacked one when decoded again; they are copied.
         num_messages: sentences with a plural or select message; they are copied.
         num_copied: sentences that are returned unchanged: these, and those with nothing to translate.
-        num_protected: placeholders, tags and addresses in sentences that are translated; each is in the translation.
+        num_protected: placeholders, tags, addresses and signs (`rare_signs`) in sentences that are translated; each is
+            in the translation.
         num_cut: translations that are incomplete, because they reached the length limit even alone.
         num_cut_in_loops: those of them whose decoding was caught in a repetition loop.
         num_split: sentences longer than the model's limit, translated in pieces.
@@ -103,7 +104,7 @@ class DecodingStatistics:
         """How many protected spans and untranslated terms were kept, in a line each if there were any."""
         again = f"; {self.num_altered} sentences decoded again for them" if self.num_altered else ""
         kept = {
-            "placeholders, tags and addresses": self.num_protected,
+            "placeholders, tags, addresses and signs": self.num_protected,
             "terms that are not translated": self.num_untranslated_terms,
         }
         return [f"{count} {what}, each kept{again}" for what, count in kept.items() if count]
@@ -151,7 +152,7 @@ WRONG_SEPARATORS, ENDLESS, EMPTY, LOOP, ALTERED = (
     "a window without end",
     "empty",
     "a repetition loop",
-    "a placeholder, tag or address lost or changed",
+    "a placeholder, tag, address or sign lost or changed",
 )
 MISSING_TERM = "a term of the glossary not used"
 MISSING_NUMBER = "a number of the source missing"

@@ -200,14 +200,14 @@ class TranslationState:
         self.long = {index for index, length in lengths if length > limit and self.translations[index] is None}
         for index in self.long:
             # A piece could lose its stand-ins.
-            self._take_out_stand_ins(index)
+            self._use_fallback(index)
 
-    def _take_out_stand_ins(self, index: int) -> None:
-        """Encodes a sentence again without stand-ins for placeholders, tags and addresses."""
+    def _use_fallback(self, index: int) -> None:
+        """Encodes a sentence again without signs and stand-ins for placeholders, tags and addresses."""
         parts = self._parts(index)
-        if parts is not None and parts.without_stand_ins is not None:
-            self.parts[index - self.first] = parts.without_stand_ins
-            self.texts[index] = parts.without_stand_ins.core
+        if parts is not None and parts.fallback is not None:
+            self.parts[index - self.first] = parts.fallback
+            self.texts[index] = parts.fallback.core
             (self.ids[index],) = self.vocabulary.encode([self.texts[index]])
             self._find_terms([index])
             self.source_lengths[index] = len(self.ids[index]) + self._num_closing
@@ -217,7 +217,7 @@ class TranslationState:
         return self.parts[index - self.first] if 0 <= index - self.first < len(self.parts) else None
 
     def _keeps_protected(self, index: int) -> bool:
-        """Whether the translation of a sentence keeps its placeholders, tags and addresses."""
+        """Whether the translation of a sentence keeps its placeholders, tags, addresses and signs."""
         parts, translation = self._parts(index), self.translations[index]
         return parts is None or not translation or parts.keeps_protected(translation)
 
@@ -303,7 +303,7 @@ class TranslationState:
         if reason == ALTERED:
             self.statistics.num_altered += 1
             self._was_altered.add(index)
-            self._take_out_stand_ins(index)
+            self._use_fallback(index)
         before = self.events.get((index, DECODED_AGAIN))
         self.events[index, DECODED_AGAIN] = reason if before is None else f"{before}; {reason}"
 

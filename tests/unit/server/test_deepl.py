@@ -73,6 +73,35 @@ def test_tags_are_handled(client) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a & <b>b</b>", None),
+        ("a <b>b", None),
+        ("a <b>b</i>", None),
+        ("a &nbsp; b", None),
+        ("a &amp; <b>b</b>", "A &amp; <b>B</b>"),
+        ('<?xml version="1.0" encoding="UTF-16"?><d>a b</d>', '<?xml version="1.0" encoding="UTF-16"?><d>A B</d>'),
+        ('<!DOCTYPE d [<!ENTITY e "x">]><d>a &e;</d>', None),
+    ],
+)
+def test_the_second_version_of_tag_handling_wants_well_formed_xml(client, text: str, expected: str | None) -> None:
+    fields = {"text": [text], "target_lang": "FR", "tag_handling": "xml"}
+    assert client.post("/v2/translate", json=fields).status_code == 200
+    answer = client.post("/v2/translate", json={**fields, "tag_handling_version": "v2"})
+    if expected is None:
+        message = json_of(answer, 400)["message"]
+        assert message.startswith("Tag handling parsing failed, please check input.")
+    else:
+        assert texts_of(answer) == [expected]
+
+
+def test_what_is_not_escaped_in_xml_is_not_escaped_in_the_translation(client) -> None:
+    fields = {"text": ["a & <i>b</i>", "a &amp; <i>b</i>"], "target_lang": "FR", "tag_handling": "xml"}
+    found = texts_of(client.post("/v2/translate", json=fields))
+    assert [one.replace(" ", "") for one in found] == ["A&<i>B</i>", "A&amp;<i>B</i>"]
+
+
+@pytest.mark.parametrize(
     ("fields", "message"),
     [
         ({"target_lang": "DE"}, "target language DE is not supported; it is fr alone"),

@@ -32,6 +32,13 @@ def test_untranslated_elements_are_kept_and_stand_for_a_word() -> None:
     ("source", "expected"),
     [
         ("a &amp; b &lt; c", "A &amp; B &lt; C"),
+        # What is not escaped stays so, unless the text has entities.
+        ("a & b < c", "A & B < C"),
+        ("a <b>c & d</b> AT&T;", "A <b>C & D</b> AT&T;"),
+        ("a & b &lt; c > d", "A &amp; B &lt; C &gt; D"),
+        ("<b>c</a> d & e", "<b>C</a> D & E"),
+        ("a > b", "A > B"),
+        ("a <b x='&amp;'>c & d</b>", "A <b x='&amp;'>C & D</b>"),
         ("a<!-- b -->", "A<!-- b -->"),
         ('<?xml version="1.0"?><d>a</d>', '<?xml version="1.0"?><d>A</d>'),
         ("<d><![CDATA[ <b> ]]>a</d>", "<d><![CDATA[ <b> ]]>A</d>"),
@@ -45,6 +52,11 @@ def test_untranslated_elements_are_kept_and_stand_for_a_word() -> None:
 )
 def test_markup_comes_back_and_text_is_translated(source: str, expected: str) -> None:
     assert translated(source)[1] == expected
+
+
+def test_signs_that_only_the_translation_has_are_escaped() -> None:
+    (run,) = xml_runs("a & b")
+    assert run.escape("c & <d>") == "c & &lt;d&gt;"
 
 
 def test_untranslated_elements_of_html_end_at_their_own_end_tag() -> None:

@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Placeholders, tags and addresses stand in the translation as often as in the source, whatever the model says."""
+"""Placeholders, tags, addresses and signs are in the translation as often as in the source, whatever the model says."""
 
 import pytest
 from hypothesis import given, settings
@@ -15,16 +15,16 @@ from hier_nmt.translation.translation_report import DecodingStatistics
 
 pytest.importorskip("sentencex")
 
-ALTERED = "a placeholder, tag or address lost or changed"
+ALTERED = "a placeholder, tag, address or sign lost or changed"
 SPANS = ["%d", "{{name}}", "${x}", "__count__", "%(date)s", "$x^2$", "<%= a %>", "https://a.b/c", "<b>", "{0}"]
 
 
 class Copying(WordTranslator):
     """A model that copies numbers."""
 
-    def __init__(self, spoil=faithful, **config) -> None:
+    def __init__(self, spoil=faithful, more_words=(*STAND_INS, "{}"), **config) -> None:
         options = {"window_sentences": 2, "source_language": "en", "target_language": "fr"}
-        super().__init__(in_window=spoil, alone=spoil, more_words=[*STAND_INS, "{}"], **(options | config))
+        super().__init__(in_window=spoil, alone=spoil, more_words=more_words, **(options | config))
 
 
 def translated(text, model: WordTranslator, **options):
@@ -134,6 +134,28 @@ def test_a_long_sentence_keeps_its_placeholders_in_pieces() -> None:
     assert protected_texts(text) == [f"{{{word}}}" for word in words]
     assert details["counts"]["num_split"] == 1
     assert details["copied"] == []
+
+
+def without_signs(sentences):
+    return [["X" if word in "£½≤" else word for word in sentence] for sentence in sentences]
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("sign", ["£", "½", "≤"])
+def test_a_sign_that_the_model_writes_wrongly_is_taken_out_and_put_back(strategy, sign) -> None:
+    model = Copying(without_signs, more_words=[*STAND_INS, "{}", sign])
+    text, details = translated(f"a {sign} b! c d!", model, strategy=strategy)
+    assert text == f"A {sign} B ! C D !"
+    assert "a b ! </s>" in model.windows
+    assert details["decoded_again"] == [{"sentence": 0, "reason": ALTERED}]
+    assert (details["counts"]["num_protected"], details["counts"]["num_altered"]) == (1, 1)
+
+
+def test_a_sign_that_the_model_writes_stays_where_it_puts_it() -> None:
+    turned = Copying(lambda sentences: [sentence[::-1] for sentence in sentences], more_words=[*STAND_INS, "£"])
+    text, details = translated("a £ b c", turned)
+    assert text == "C B £ A"
+    assert (details["counts"]["num_protected"], details["counts"]["num_altered"]) == (1, 0)
 
 
 def test_html_that_is_text_is_kept_in_pairs() -> None:

@@ -8,6 +8,7 @@ from word_translation import WordTranslator
 from hier_nmt.text import markdown_text
 from hier_nmt.text.html_text import html_runs
 from hier_nmt.text.markdown_text import markdown_runs
+from hier_nmt.text.protected_spans import OBJECT
 from hier_nmt.translation.pipeline_document_translation import DocumentTranslationPipeline
 
 pytest.importorskip("sentencex")
@@ -162,6 +163,32 @@ def test_markdown_keeps_what_stands_in_a_sentence_in_its_place(source, expected)
         assert markdown(source) == expected
 
 
+@pytest.mark.parametrize(
+    ("source", "expected", "texts"),
+    [
+        ("| a \\| b | c |\n|--|--|\n| d | e |\n", "| A \\| B | C |\n|--|--|\n| D | E |\n", ["a \nb", "c", "d", "e"]),
+        ("a | b\\|c\n--|--\nd | e\n", "A | B\\|C\n--|--\nD | E\n", ["a", "b c", "d", "e"]),
+        ("|a|\n|--|\n|`b \\| c` d|\n", "|A|\n|--|\n|`b \\| c` D|\n", ["a", f"{OBJECT} d"]),
+        (
+            "> | a | b |\n> |--|--|\n> | [c \\| d](e.html) | *f* \\| g |\n",
+            "> | A | B |\n> |--|--|\n> | [C \\| D](e.html) | *F* \\| G |\n",
+            ["a", "b", "c \nd", "f \ng"],
+        ),
+        # In a text that is no table.
+        ("a \\| b", "A \\| B", ["a | b"]),
+    ],
+)
+def test_escaped_bars_in_cells_of_markdown_stay(source, expected, texts) -> None:
+    assert markdown(source) == expected
+    assert [run.text for run in markdown_runs(source)] == texts
+
+
+def test_a_bar_in_a_translation_does_not_divide_a_cell() -> None:
+    pytest.importorskip("markdown_it")
+    runs = markdown_runs("| a | b |\n|--|--|\n| c | d |\n\ne\n")
+    assert [run.escape("x | y") for run in runs] == [*4 * ["x \\| y"], "x | y"]
+
+
 def test_sentences_are_told_with_what_stands_in_them() -> None:
     model = WordTranslator(window_sentences=3, source_language="en", target_language="fr")
     pipe = DocumentTranslationPipeline(model, model.tokenizer, text_format="html")
@@ -183,6 +210,84 @@ def test_entities_are_read_as_characters_and_what_is_no_tag_is_written_as_one() 
     assert html("a &lt; b") == "A &lt; B"
     # What is not translated is written as it was.
     assert html("<p>&#233; &nbsp;&amp;") == "<p>&#233; &nbsp;&amp;"
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        (
+            "a <span translate=no>b <b translate='yes'>c d</b> e</span> f",
+            "A <span translate=no>b <b translate='yes'>C D</b> e</span> F",
+        ),
+        (
+            "<div translate=no><p>a b</p><p translate=yes>c <i>d</i></p><p>e <code>f</code></p></div><p>g",
+            "<div translate=no><p>a b</p><p translate=yes>C <i>D</i></p><p>e <code>f</code></p></div><p>G",
+        ),
+        # An empty attribute means "yes".
+        (
+            "<p class=notranslate>a <b translate>c d</b> b &amp; b</p>",
+            "<p class=notranslate>a <b translate>C D</b> b &amp; b</p>",
+        ),
+        (
+            "<div translate=no>a <section translate=yes>b <q translate=no>c <i>d</i></q> e</section></div>",
+            "<div translate=no>a <section translate=yes>B <q translate=no>c <i>d</i></q> E</section></div>",
+        ),
+        (
+            "<code>a <span translate=yes>b c</span></code> d <code translate=yes>e</code> f",
+            "<code>a <span translate=yes>B C</span></code> D <code translate=yes>E</code> F",
+        ),
+        ("<pre>a <b translate=yes>b</b></pre> c", "<pre>a <b translate=yes>b</b></pre> C"),
+    ],
+)
+def test_protection_in_html_can_be_switched_off_inside(source, expected) -> None:
+    assert html(source) == expected
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        (
+            "<div translate='no'>\n\na *b*\n\n<div translate=yes>\n\nc\n\n</div>\n\nd\n\n</div>\n\ne",
+            "<div translate='no'>\n\na *b*\n\n<div translate=yes>\n\nC\n\n</div>\n\nd\n\n</div>\n\nE",
+        ),
+        (
+            "<div translate='no'>\n\na\n\n<p translate=yes>c d</p>\n\n<p>d</p>\n\n</div>\n\ne",
+            "<div translate='no'>\n\na\n\n<p translate=yes>C D</p>\n\n<p>d</p>\n\n</div>\n\nE",
+        ),
+        (
+            "a <span translate='no'>b *x* `c` <b translate='yes'>c *d*</b> e</span> f",
+            "A <span translate='no'>b *x* `c` <b translate='yes'>C *D*</b> e</span> F",
+        ),
+        ("a <my-name translate=no>c *d*</my-name> e", "A <my-name translate=no>c *d*</my-name> E"),
+    ],
+)
+def test_protection_in_markdown_can_be_switched_off_inside(source, expected) -> None:
+    assert markdown(source) == expected
+
+
+@pytest.mark.parametrize(
+    ("source", "texts"),
+    [
+        ("a <my-icon></my-icon> b <my-key>c</my-key> d", [f"a {OBJECT} b c d"]),
+        ("a <x-icon/> b c", [f"a {OBJECT} b c"]),
+        ("a <my-b translate=no>c d</my-b> e", [f"a {OBJECT} e"]),
+        ("<b>a</b> <my-b>b</my-b>", ["a b"]),
+        ("a <slot>b</slot> c <output>d</output> e <meter>f</meter> g", ["a b c d e f g"]),
+        ("a <data value=1>b</data> <bdi>c</bdi> <bdo dir=rtl>d</bdo> <q>e</q> <time>f</time>", ["a b c d e f"]),
+        ("a <picture><source srcset=x><img src=b></picture> c", [f"a {OBJECT} c"]),
+        # Custom elements without text beside them are blocks of a layout.
+        ("<my-app><my-title>a b</my-title><my-text>c <my-b>d</my-b></my-text></my-app>", ["a b", "c d"]),
+        ("<button><my-icon></my-icon> a b</button><my-x>c</my-x><p>d</p>", ["a b", "c", "d"]),
+        ("<p>a <my-x>b</p><p>c</my-x> d</p>", ["a b", "c d"]),
+    ],
+)
+def test_elements_that_browsers_show_inside_of_lines_end_no_sentence(source, texts) -> None:
+    assert [run.text for run in html_runs(source)] == texts
+
+
+@pytest.mark.parametrize("inside", ["<code>x</code>", "<img src=x>", "<span id=n></span>", "<!-- x -->"])
+def test_no_space_comes_between_markup_and_the_end_tag_after_it(inside) -> None:
+    assert html(f"a <b>c {inside}</b> d") == f"A <b>C {inside}</b> D"
 
 
 @pytest.mark.parametrize(

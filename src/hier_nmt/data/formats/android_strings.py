@@ -1,7 +1,7 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
 """Messages of Android programs (strings.xml): strings, arrays of strings and plurals. Names, comments and strings that
-are marked as not to be translated stay."""
+are marked as not to be translated stay, and so does white space between quotation marks."""
 
 import copy
 import re
@@ -31,15 +31,14 @@ class _Message(NamedTuple):
     @property
     def text(self) -> str:
         """The text as it is shown; line breaks stay escapes."""
-        inside = self.tagged.text[1:-1] if self.is_quoted else self.tagged.text
-        return _ESCAPED_SIGN.sub(r"\1", inside)
+        return _ESCAPED_SIGN.sub(r"\1", self.tagged.text)
 
     def written(self, text: str) -> str:
         """How a text is written in place of this one."""
-        if not _BARE_QUOTE.search(self.tagged.text) or self.is_quoted:
+        if not _BARE_QUOTE.search(self.tagged.text):
             text = text.replace('"', '\\"')
         if self.is_quoted:
-            return f'"{text}"'
+            return text
         text = text.replace("'", "\\'")
         return f"\\{text}" if text.startswith(("@", "?")) else text
 
@@ -76,10 +75,12 @@ class AndroidStringsFile(DocumentFile):
 
 
 def _message(element: Element) -> _Message:
-    tagged = TaggedText.of(element, _WHOLE)
-    text = tagged.text
+    text = "".join(element.itertext()).strip()
+    # In HTML that is text, quotation marks belong to tags.
+    has_quotes = "<" not in text and _BARE_QUOTE.search(text) is not None
+    tagged = TaggedText.of(element, _WHOLE, has_quotes)
     is_quoted = len(text) > 1 and text[0] == text[-1] == '"' and len(_BARE_QUOTE.findall(text)) == 2
-    return _Message(element, tagged, is_quoted)
+    return _Message(element, tagged, is_quoted and has_quotes)
 
 
 def _is_message(element: Element) -> bool:

@@ -56,6 +56,7 @@ class CodedText:
         content: Any,
         acts_as_word: bool = False,
         is_visible: bool = False,
+        is_index: bool = False,
     ) -> None:
         """Adds other markup.
 
@@ -64,8 +65,9 @@ class CodedText:
             content: what the code stands for.
             acts_as_word: it may act as a word of its sentence.
             is_visible: it separates the words on its two sides.
+            is_index: it opens a subscript or superscript.
         """
-        self._builder.add_mark(*self._write(kind, content), kind, acts_as_word, is_visible)
+        self._builder.add_mark(*self._write(kind, content), kind, acts_as_word, is_visible, is_index)
 
     def layout(self, language: str, joiner: str) -> DocumentLayout:
         """The layout of the paragraph.

@@ -3,7 +3,8 @@
 """OpenDocument texts and presentations (.odt, .odp; OASIS, ISO/IEC 26300): content, footnotes, headers and footers.
 Comments and deleted text stay as they are."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 from ...text.document_layout import DocumentLayout
@@ -22,6 +23,7 @@ _ROLES: dict[str, Literal["pair", "space", "break", "invisible"]] = {
                      "change-end", "ruby-text", "bookmark", "bookmark-start", "bookmark-end"), "invisible"),
 }  # fmt: skip
 _FO = "{urn:oasis:names:tc:opendocument:xmlns:xsl-fo-compatible:1.0}"
+_TEXT_POSITION = "{urn:oasis:names:tc:opendocument:xmlns:style:1.0}text-position"
 _ANCHOR = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}anchor-type"
 
 
@@ -51,7 +53,15 @@ class OpenDocumentFile(PackageFile):
     def _paragraphs(self, root: Element) -> Iterator[tuple[Element, Paragraph]]:
         for one in descendants(root, "p", "h"):
             if not any(local_name(parent) in _SKIPPED for parent in one.iterancestors()):
-                yield one, _MixedParagraph(one)
+                yield one, _MixedParagraph(one, self._index_styles)
+
+    @cached_property
+    def _index_styles(self) -> set[str]:
+        """The names of styles for subscripts and superscripts."""
+        members = [name for name in ("styles.xml", _CONTENT) if name in self._package.names]
+        roots = [self._package.parse(name).getroot() for name in members]
+        found = (one for root in roots for one in root.iter("*") if one.get(_TEXT_POSITION, "0%").split()[0] != "0%")
+        return {_style_name(one.getparent(), "name") for one in found} - {""}
 
     def _set_language(self, root: Element) -> None:
         source, target = self._languages
@@ -64,10 +74,15 @@ class OpenDocumentFile(PackageFile):
 
 
 class _MixedParagraph:
-    """A paragraph or heading: text with elements inside."""
+    """A paragraph or heading: text with elements inside.
 
-    def __init__(self, element: Element) -> None:
-        self._element = element
+    Args:
+        element: the paragraph.
+        index_styles: the names of styles for subscripts and superscripts.
+    """
+
+    def __init__(self, element: Element, index_styles: Collection[str]) -> None:
+        self._element, self._index_styles = element, index_styles
         self._coded = CodedText(keeps_space=False)
         self._read(element)
 
@@ -97,7 +112,8 @@ class _MixedParagraph:
     def _read_one(self, element: Element) -> None:
         role = _role(element)
         if role == "pair":
-            self._coded.add_mark("open", element)
+            is_index = _style_name(element, "style-name") in self._index_styles
+            self._coded.add_mark("open", element, is_index=is_index)
             self._read(element)
             self._coded.add_mark("close", element)
         elif role == "space":
@@ -116,6 +132,11 @@ def _role(element: Any) -> Literal["pair", "space", "break", "word", "invisible"
     if name in ("frame", "custom-shape", "g") and element.get(_ANCHOR) != "as-char":
         return "invisible"
     return _ROLES.get(name, "word")
+
+
+def _style_name(element: Element, attribute: str) -> str:
+    """The value of an attribute of an element in whatever namespace; empty if there is none."""
+    return next((value for name, value in element.attrib.items() if name.rpartition("}")[2] == attribute), "")
 
 
 def _append(opened: list[Element], piece: Code) -> None:

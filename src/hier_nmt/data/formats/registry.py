@@ -98,7 +98,7 @@ _BY_ENDING = {
     **dict.fromkeys((".ass", ".ssa"), "ass"),
 }
 # The start of a file of SubRip.
-_SUBTITLE = re.compile(rb"\d+[ \t]*\r?\n\d{1,2}:\d\d:\d\d[,.]\d{3} --> \d")
+_SUBTITLE = re.compile(rb"\d+[ \t]*(?:\r\n?|\n)\d{1,2}:\d\d:\d\d[,.]\d{3} --> \d")
 # What the member "mimetype" of an archive starts with, and folders in archives of Office Open XML.
 _BY_TYPE = {
     b"application/epub+zip": "epub",

@@ -101,6 +101,7 @@ class RunParagraph:
         self._field: _Field | None = None
         self._properties = self._usual_properties(element)
         self._format = self._base = _key(self._properties)
+        self._is_in_index = False
         self._read(element)
         self._end_field()
 
@@ -126,7 +127,8 @@ class RunParagraph:
                 properties = _properties(run)
                 key = _key(properties)
                 found.setdefault(key, properties)
-                counts[key] += sum(len((one.text or "").strip()) for one in run if self._role(one) == "text")
+                texts = ["" if _is_index(properties) else one.text or "" for one in run if self._role(one) == "text"]
+                counts[key] += sum(len(text.strip()) for text in texts)
         return found[counts.most_common(1)[0][0]] if counts else None
 
     def _role(self, element: Element) -> Role:
@@ -163,7 +165,7 @@ class RunParagraph:
         text = "\u2011" if role == "hyphen" else element.text or ""
         if self._schema.is_word:
             text = re.sub(r"[\t\r\n]", " ", text)
-        if text.strip() or _has_lines(properties):
+        if text.strip() or _has_lines(properties) or self._is_in_index:
             self._set_format(properties, _key(properties))
         self._coded.add_text(text)
 
@@ -210,8 +212,9 @@ class RunParagraph:
             return
         if self._format != self._base:
             self._coded.add_mark("close", _Format(None))
+        self._is_in_index = key != self._base and _is_index(properties)
         if key != self._base:
-            self._coded.add_mark("open", _Format(properties))
+            self._coded.add_mark("open", _Format(properties), is_index=self._is_in_index)
         self._format = key
 
 
@@ -309,6 +312,15 @@ def _key(properties: Element | None) -> str:
         if local_name(one) in _NOTES:
             plain.remove(one)
     return etree.tostring(plain, method="c14n").decode() if len(plain) or plain.attrib else ""
+
+
+def _is_index(properties: Element | None) -> bool:
+    """Whether text with these properties is a subscript or superscript."""
+    if properties is None:
+        return False
+    place = child(properties, "vertAlign")
+    kinds = () if place is None else place.attrib.values()
+    return any(kind in ("subscript", "superscript") for kind in kinds) or properties.get("baseline", "0") != "0"
 
 
 def _has_lines(properties: Element | None) -> bool:

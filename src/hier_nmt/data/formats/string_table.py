@@ -82,20 +82,24 @@ class StringTableFile(DocumentFile):
 
 # Keys at the top of a table whose value is its language.
 LANGUAGE_KEYS = ("@@locale", "locale", "lang", "language")
+# Keys of lists of names that a program knows: Rails' order of a date, and the plural forms of a language.
+_LISTS_OF_NAMES = (("date", "order"), ("plural", "keys"))
 # Keys of a message among others that describe it.
 _MESSAGE_KEYS = ("message", "defaultMessage")
 
 
 def is_message(path: tuple[str | int, ...], keys: Mapping[tuple[str | int, ...], Collection[str | int]]) -> bool:
-    """Whether the string at a path is a message, and not a description of one.
+    """Whether the string at a path is a message, and not a description of one or a name.
 
     Descriptions are what a key that begins with "@" leads to (application resource bundles), and what is beside a
-    string with the key "message" (browser extensions) or "defaultMessage" (FormatJS).
+    string with the key "message" (browser extensions) or "defaultMessage" (FormatJS). Names are lists that Rails reads.
 
     Args:
         path: the keys and indices that lead to the string.
         keys: for the path of each mapping its keys with strings.
     """
+    if path[-3:-1] in _LISTS_OF_NAMES and isinstance(path[-1], int):
+        return False
     for index, key in enumerate(path):
         if isinstance(key, str) and key.startswith("@"):
             return False

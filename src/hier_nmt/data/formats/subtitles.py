@@ -13,7 +13,7 @@ from typing import NamedTuple
 from ...text.segmentation import segment_text
 from ..corpus_files import CorpusError, read_bytes
 from ..documents import ParallelDocument, SentencePair
-from ..text_files import decode_text
+from ..text_files import decode_text, lines_of
 from .document_file import CorpusFile, Translations, Unit, UnitDocument
 from .subtitle_text import (
     TAG,
@@ -83,9 +83,8 @@ class SrtFile(CorpusFile):
     @classmethod
     def read(cls, path: str | Path, source_language: str, target_language: str) -> "SrtFile":
         content = read_bytes(path)
-        text = decode_text(content, path)
-        subtitles = cls._parse(Path(path), [line.removesuffix("\r") for line in text.split("\n")])
-        file = cls(Path(path), subtitles, "\r\n" if "\r\n" in text else "\n", source_language)
+        lines, newline = lines_of(decode_text(content, path))
+        file = cls(Path(path), cls._parse(Path(path), lines), newline, source_language)
         file.original = content
         return file
 

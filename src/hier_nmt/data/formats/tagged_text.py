@@ -5,7 +5,7 @@
 The role of an element inside a segment:
 
 * with `translate="no"` (XLIFF 2; ITS 2.0 in its own namespace) or `mtype="protected"` (XLIFF 1.2) it is kept with its
-  content. So is everything between `<sm translate="no"/>` and its `<em/>`;
+  content. So is everything between `<sm translate="no"/>` and its `<em/>`. What says "yes" in it is translated;
 * a code for a line break (`ctype="lb"`, `type="lb"`, `subType="xlf:lb"`, or `<br>` or a newline inside) separates words
   and sentences;
 * codes for opening and closing tags (`bpt`, `ept`, `bx`, `ex`, `sc`, `ec`, `sm`, `em`, `it` by its `pos`; others with
@@ -14,6 +14,9 @@ The role of an element inside a segment:
 * every other code is whole; it acts as a word if no word touches it.
 
 TMX cannot mark text as untranslatable; such text is in `<ph>` there.
+
+In Android's messages quotation marks are such codes, and between them white space counts: a line break or tab is a
+break, more than one space is a space and a code.
 """
 
 import copy
@@ -21,7 +24,7 @@ import html
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from lxml import etree
 
@@ -36,6 +39,8 @@ from .xml_files import Element, local_name, valid_text
 
 _XML_SPACE = "{http://www.w3.org/XML/1998/namespace}space"
 _ITS_TRANSLATE = "{http://www.w3.org/2005/11/its}translate"
+# Elements around text that can say whether it is translated.
+_MARKERS = ("mrk", "g", "pc", "hi")
 _OPENING = ("bpt", "bx", "sc", "sm")
 _CLOSING = ("ept", "ex", "ec", "em")
 _PARSER = etree.XMLParser(strip_cdata=False, resolve_entities=False, no_network=True)
@@ -47,6 +52,7 @@ _OPENING_SIGN = re.compile(
     r"\[(?=(?P<name>\w+))[^\[\]/]*\]|\{(?=(?P<name2>\w+))[^{}/<>\\]*\}|\{(?P<number>\d+)>|(?P<rtf>\{\\[^{}]*)"
 )
 _VOID = ("area", "br", "col", "hr", "img", "input", "link", "meta", "wbr")
+_QUOTED_PARTS = re.compile(r'(?P<mark>(?<!\\)")|(?P<space>\s+)|(?:[^\s"]|(?<=\\)")+')
 _OBJECTS = re.compile(f"[{OBJECT}{LINE_BREAK}]")
 
 
@@ -63,19 +69,22 @@ class TaggedText:
     _element: Element
     _run: TextRun
     _source: str
+    _has_quotes: bool = False
 
     @classmethod
-    def of(cls, element: Element, whole: Collection[str]) -> "TaggedText":
+    def of(cls, element: Element, whole: Collection[str], has_quotes: bool = False) -> "TaggedText":
         """The content of an element.
 
         Args:
             element: for example a segment.
             whole: names of elements whose content is not text to translate.
+            has_quotes: quotation marks are codes, between which white space counts.
         """
-        collector = _Collector(whole, _keeps_space(element))
+        collector = _Collector(whole, _keeps_space(element), has_quotes)
         collector.collect(element)
         run = collector.run()
-        return cls(run.text if _keeps_space(element) else run.text.strip(" "), element, run, collector.source)
+        text = run.text if _keeps_space(element) else run.text.strip(" ")
+        return cls(text, element, run, collector.source, has_quotes)
 
     @property
     def _objects(self) -> Iterator[str]:
@@ -115,7 +124,8 @@ class TaggedText:
         if _OBJECTS.findall(text) != _OBJECTS.findall(self._run.text):
             text = with_objects_of(self._run.text, text)
         if not _keeps_space(self._element):
-            text = f"{self._edge(0)}{text}{self._edge(-1)}"
+            before, after = self._edges()
+            text = f"{before}{text}{after}"
         written = self._written(text, self._run.marks)
         try:
             return etree.fromstring(written, _PARSER)
@@ -135,63 +145,107 @@ class TaggedText:
 
         return f"{opening}{insert_marks(self._run.text, marks, text, write)}{closing}"
 
-    def _edge(self, at: int) -> str:
-        """The space at an end of the content, 0 or -1, unless it is a line break of the file's layout."""
+    def _edges(self) -> tuple[str, str]:
+        """The spaces at both ends of the content, unless they are line breaks of the file's layout."""
         run = self._run
-        if not run.text or run.text[at] != " " or "\n" in self._source[run.starts[at] : run.stops[at]]:
-            return ""
-        return " "
+        before, after = (run.text[: len(run.text) - len(run.text.lstrip(" "))], run.text[len(run.text.rstrip(" ")) :])
+        if self._has_quotes:
+            return before, after
+        layout = ["\n" in self._source[run.starts[at] : run.stops[at]] for at in (0, -1) if run.text]
+        return ("" if before and layout[0] else before, "" if after and layout[1] else after)
 
 
 class _Collector:
     """Collects the text and the tags of an element; `source` is its content as written in the file."""
 
-    def __init__(self, whole: Collection[str], keeps_space: bool) -> None:
-        self.whole = whole
+    def __init__(self, whole: Collection[str], keeps_space: bool, has_quotes: bool = False) -> None:
+        self.whole, self.has_quotes = whole, has_quotes
+        self.is_quoted = False
         self.source = ""
         self.builder = RunBuilder(keeps_space=keeps_space, keeps_edges=True)
 
-    def collect(self, element: Element) -> None:
-        """Adds the content of an element."""
-        self._text(element.text)
-        # Everything up to this element is inside a marker for untranslatable text.
-        end: Element | None = None
-        kept = ""
+    def collect(self, element: Element, is_protected: bool = False) -> None:
+        """Adds the content of an element, which is protected or not."""
+        self._text(element.text, is_protected)
+        # The ends of the markers around an element, and whether they protect it.
+        opened: list[tuple[Any, bool]] = [(None, False)]
+        protected = ""
         for inner in element:
-            if end is None:
-                end = _end_of_protected(inner)
-                kept = ""
-            if end is None:
-                self._add(inner)
-                self._text(inner.tail)
-                continue
-            kept += etree.tostring(inner, encoding="unicode", with_tail=inner is not end)
-            if inner is end:
-                self._mark(kept, "whole", True)
-                self._text(inner.tail)
-                end = None
-
-    def _add(self, element: Element) -> None:
-        role = _role(element, self.whole)
-        if role != "pair":
-            raw = etree.tostring(element, encoding="unicode", with_tail=False)
-            if role == "break":
-                self.source += raw
-                self.builder.add_break(len(self.source) - len(raw), len(self.source), LINE_BREAK)
-            elif role in ("open", "close"):
-                self._mark(raw, role)
+            opened += _marker(inner)
+            if opened[-1][1]:
+                protected += etree.tostring(inner, encoding="unicode", with_tail=inner is not opened[-1][0])
             else:
-                self._mark(raw, "whole", role == "word")
-            return
-        opening, closing = _tags(element)
-        self._mark(opening, "open")
-        self.collect(element)
-        self._mark(closing, "close")
+                protected = self._flush(protected)
+                self._add(inner, is_protected)
+            if inner is opened[-1][0]:
+                opened.pop()
+                if opened[-1][1]:
+                    protected += inner.tail or ""
+                    continue
+                protected = self._flush(protected)
+            if not opened[-1][1]:
+                self._text(inner.tail, is_protected)
 
-    def _text(self, text: str | None) -> None:
-        if text:
-            self.source += text
-            self.builder.add(text, len(self.source) - len(text), len(self.source))
+    def _flush(self, protected: str) -> str:
+        """Adds protected content as a word, and returns what is left of it: nothing."""
+        if protected:
+            self._mark(protected, "whole", True)
+        return ""
+
+    def _add(self, element: Element, is_protected: bool) -> None:
+        says = _says_translate(element)
+        is_protected = is_protected if says is None else not says
+        role = _role(element, self.whole)
+        if role == "pair" and (not is_protected or any(map(_says_translate, element.iterdescendants()))):
+            opening, closing = _tags(element)
+            self._mark(opening, "open")
+            self.collect(element, is_protected)
+            self._mark(closing, "close")
+            return
+        raw = etree.tostring(element, encoding="unicode", with_tail=False)
+        if role == "break" and not is_protected:
+            self._add_break(raw, LINE_BREAK)
+        elif role in ("open", "close"):
+            self._mark(raw, role)
+        else:
+            self._mark(raw, "whole", role != "other")
+
+    def _text(self, text: str | None, is_protected: bool = False) -> None:
+        if not text:
+            return
+        if is_protected and (inside := text.strip()):
+            before, after = text.split(inside, 1)
+            self._text(before)
+            self._mark(_escaped(inside), "whole", True)
+            self._text(after)
+            return
+        if self.has_quotes:
+            self._add_quoted(text)
+            return
+        self._add_text(text)
+
+    def _add_quoted(self, text: str) -> None:
+        """Adds text with quotation marks that are codes."""
+        for part in _QUOTED_PARTS.finditer(text):
+            if part["mark"]:
+                self.is_quoted = not self.is_quoted
+                self._mark(part[0], "open" if self.is_quoted else "close")
+            elif not part["space"] or not self.is_quoted:
+                self._add_text(part[0])
+            elif part[0].strip(" "):
+                self._add_break(part[0], LINE_BREAK)
+            else:
+                self._add_break(" ", " ")
+                if len(part[0]) > 1:
+                    self._mark(part[0][1:], "whole")
+
+    def _add_break(self, raw: str, character: str) -> None:
+        self.source += raw
+        self.builder.add_break(len(self.source) - len(raw), len(self.source), character)
+
+    def _add_text(self, text: str) -> None:
+        self.source += text
+        self.builder.add(text, len(self.source) - len(text), len(self.source))
 
     def _mark(self, raw: str, kind: Literal["open", "close", "whole"], acts_as_word: bool = False) -> None:
         self.source += raw
@@ -208,8 +262,6 @@ def _role(element: Element, whole: Collection[str]) -> Literal["pair", "open", "
     name = local_name(element)
     if not name:
         return "other"
-    if _is_protected(element):
-        return "word"
     if name not in whole:
         return "pair"
     content = "".join(element.itertext())
@@ -254,18 +306,21 @@ def _closing_sign(content: str) -> str | None:
     return "}" if found["rtf"] else f"{content[0]}/{found['name'] or found['name2']}{content[-1]}"
 
 
-def _is_protected(element: Element) -> bool:
-    is_marker = local_name(element) in ("mrk", "g", "pc", "hi", "sm")
-    says_no = "no" in (element.get("translate"), element.get(_ITS_TRANSLATE)) or element.get("mtype") == "protected"
-    return is_marker and says_no and local_name(element) != "sm"
-
-
-def _end_of_protected(element: Element) -> Element | None:
-    """The `<em/>` that ends the untranslatable text, if this is a `<sm translate="no"/>`."""
-    if local_name(element) != "sm" or element.get("translate") != "no":
+def _says_translate(element: Element) -> bool | None:
+    """Whether a marker says that its content is translated; None if it says nothing."""
+    if local_name(element) not in _MARKERS:
         return None
-    ends = (one for one in element.itersiblings() if local_name(one) == "em")
-    return next((one for one in ends if one.get("startRef") == element.get("id")), None)
+    if element.get("mtype") == "protected":
+        return False
+    said = element.get("translate") or element.get(_ITS_TRANSLATE)
+    return {"no": False, "yes": True}.get(said or "")
+
+
+def _marker(element: Element) -> list[tuple[Element, bool]]:
+    """The `<em/>` that ends a marker, and whether that protects text, if this is a `<sm/>` that says so."""
+    said = element.get("translate") if local_name(element) == "sm" else None
+    ends = [one for one in element.itersiblings() if local_name(one) == "em"] if said in ("no", "yes") else []
+    return [(one, said == "no") for one in ends if one.get("startRef") == element.get("id")][:1]
 
 
 def _tags(element: Element) -> tuple[str, str]:

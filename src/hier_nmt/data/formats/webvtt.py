@@ -9,7 +9,7 @@ from itertools import groupby
 from pathlib import Path
 
 from ..corpus_files import CorpusError, read_bytes
-from ..text_files import decode_text
+from ..text_files import decode_text, lines_of
 from .subtitles import SrtFile, Subtitle, check_tags
 from .xml_files import names_source
 
@@ -25,15 +25,14 @@ class VttFile(SrtFile):
     @classmethod
     def read(cls, path: str | Path, source_language: str, target_language: str) -> "VttFile":
         content = read_bytes(path)
-        text = decode_text(content, path)
-        lines = [line.removesuffix("\r") for line in text.split("\n")]
+        lines, newline = lines_of(decode_text(content, path))
         if not re.fullmatch(r"WEBVTT(?:[ \t].*)?", lines[0]):
             raise CorpusError(path, 1, "not WebVTT", f"the first line is {lines[0]:.60}")
         for index, line in enumerate(lines[1 : lines.index("") if "" in lines else None], start=1):
             match = _LANGUAGE.fullmatch(line)
             if match and names_source(match[2], source_language, target_language):
                 lines[index] = f"{match[1]}{target_language}{match[3]}"
-        file = cls(Path(path), _parse(Path(path), lines), "\r\n" if "\r\n" in text else "\n", source_language)
+        file = cls(Path(path), _parse(Path(path), lines), newline, source_language)
         file.original = content
         return file
 

@@ -3,7 +3,7 @@
 """Messages in YAML (.yaml, .yml): nested mappings and lists of strings, as Rails, Symfony and others have them.
 
 A string keeps its style (plain, quoted, a block), unless that cannot express its translation; then it is in double
-quotation marks. Comments, anchors and everything else stay.
+quotation marks. Comments, anchors, symbols of Ruby (`:year`) and everything else stay.
 """
 
 import re
@@ -21,6 +21,11 @@ YamlPath = tuple[str | int, ...]
 _STRING = "tag:yaml.org,2002:str"
 # An anchor or a tag before a value.
 _PROPERTIES = re.compile(r"(?:[&!]\S*\s+)*")
+_SYMBOL = re.compile(r"::?[A-Za-z_][\w.:/-]*[?!=]?|:\"[^\"]*\"|:'[^']*'")
+# The colon of a symbol between brackets or braces, where PyYAML does not allow it.
+_COLON_OF_SYMBOL = re.compile(r"((?<=[\[,])\s*|(?<=: )):(?=[A-Za-z_\"'])")
+# A noncharacter, which Unicode reserves for internal use, in its place; one that PyYAML can read.
+_COLON = "\ufdd3"
 _HEADER = re.compile(r"[|>][+-]?[ \t]*(?:#[^\n]*)?\r?\n")
 
 
@@ -41,11 +46,14 @@ class YamlTableFile(StringTableFile):
         slots: list[StringSlot] = []
         changes: list[Change] = []
         try:
-            for root in yaml.compose_all(text, Loader=yaml.SafeLoader):
+            for root in yaml.compose_all(_COLON_OF_SYMBOL.sub(rf"\1{_COLON}", text), Loader=yaml.SafeLoader):
                 changes += _language_changes(root, source_language, target_language)
                 changed = {change.start for change in changes}
                 tree = _tree(root)
                 for node, where in tree.strings:
+                    node.value = node.value.replace(_COLON, ":")
+                    if _is_symbol(node):
+                        continue
                     if node.start_mark.index not in changed and is_message(where, tree.keys):
                         slots.append(_slot(node, text))
         except yaml.MarkedYAMLError as error:
@@ -78,6 +86,11 @@ def _tree(root: yaml.Node | None) -> _Tree:
 
 def _is_string(node: yaml.Node) -> bool:
     return isinstance(node, yaml.ScalarNode) and node.tag == _STRING
+
+
+def _is_symbol(node: yaml.ScalarNode) -> bool:
+    """Whether a string is a symbol in Ruby, which is code."""
+    return node.style is None and _SYMBOL.fullmatch(node.value) is not None
 
 
 def _language_changes(root: yaml.Node | None, source_language: str, target_language: str) -> Iterator[Change]:

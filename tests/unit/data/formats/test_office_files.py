@@ -323,3 +323,58 @@ def test_archives_that_expand_too_far_are_refused(tmp_path, name, monkeypatch) -
     monkeypatch.setattr(zip_package, "MAX_MEMBERS", 3)
     with pytest.raises(CorpusError, match="archive expands too far"):
         sentences(tmp_path, name, SEEDS[name])
+
+
+def _index_in(name: str, before: str, index: str, after: str, place: str = "subscript") -> dict[str, bytes]:
+    """The members of a file with a subscript or superscript in a sentence."""
+    if name == "docx":
+        plain = "<w:r><w:t xml:space='preserve'>{}</w:t></w:r>"
+        raised = f"<w:r><w:rPr><w:i/><w:vertAlign w:val='{place}'/></w:rPr><w:t>{index}</w:t></w:r>"
+        return docx(f"<w:p>{plain.format(before)}{raised}{plain.format(after)}</w:p>")
+    if name == "pptx":
+        plain = "<a:r><a:rPr lang='en-US'/><a:t>{}</a:t></a:r>"
+        raised = f"<a:r><a:rPr baseline='{'-25000' if place == 'subscript' else '30000'}'/><a:t>{index}</a:t></a:r>"
+        return pptx(f"<a:p>{plain.format(before)}{raised}{plain.format(after)}</a:p>")
+    position = "sub 58%" if place == "subscript" else "33% 58%"
+    style = f'<style:style style:name="T7"><style:text-properties style:text-position="{position}"/></style:style>'
+    paragraph = f'<text:p>{before}<text:span text:style-name="T7">{index}</text:span>{after}</text:p>'
+    if name == "ods":
+        return odt(f'<table:table-cell office:value-type="string">{paragraph}</table:table-cell>', style, "spreadsheet")
+    body = f"<draw:frame>{paragraph}</draw:frame>" if name == "odp" else paragraph
+    return odt(body, style, "presentation" if name == "odp" else "text")
+
+
+@pytest.mark.parametrize("name", ["docx", "pptx", "odt", "odp", "ods"])
+@pytest.mark.parametrize(
+    ("before", "index", "after", "source"),
+    [
+        ("Let x", "i", " be a number.", "Let x be a number."),
+        ("Take E", "max", ", too.", "Take E, too."),
+        ("Drink H", "2", "O now.", f"Drink {OBJECT} now."),
+        ("It has 25 m", "2", " in all.", "It has 25 m in all."),
+        # Not the index of a variable.
+        ("The word", "new", " is raised.", "The wordnew is raised."),
+        ("The 1", "st", " one.", "The 1st one."),
+    ],
+)
+def test_indices_are_no_text_and_stay_with_their_word(tmp_path, name, before, index, after, source) -> None:
+    for place in ("subscript", "superscript"):
+        members = _index_in(name, before, index, after, place)
+        kind = "odt" if name == "odp" else name
+        assert sentences(tmp_path, kind, members) == [[source]]
+        found = translated(tmp_path, kind, members, {source: source.replace(".", " !")})
+        main = MAIN.get(name, "content.xml")
+        text = "".join(etree.fromstring(found[main]).itertext()).strip()
+        assert text == f"{before}{index}{after}".replace(".", " !")
+
+
+def test_a_paragraph_that_is_mostly_an_index_keeps_it(tmp_path) -> None:
+    (source,) = sentences(tmp_path, "docx", _index_in("docx", "of x", "max", ""))
+    assert source == ["of x"]
+
+
+def test_white_space_after_an_index_is_no_part_of_it(tmp_path) -> None:
+    raised = "<w:r><w:rPr><w:vertAlign w:val='subscript'/></w:rPr><w:t>i</w:t></w:r>"
+    space = "<w:r><w:rPr><w:b/></w:rPr><w:t xml:space='preserve'> </w:t></w:r>"
+    members = docx(f"<w:p><w:r><w:t>Use x</w:t></w:r>{raised}{space}<w:r><w:t>here.</w:t></w:r></w:p>")
+    assert sentences(tmp_path, "docx", members) == [["Use x here."]]

@@ -246,6 +246,38 @@ def test_tags_and_what_is_marked_in_android_messages_move_with_their_words(tmp_p
     assert [etree.QName(one).localname for one in string] == ["b", "g"]
 
 
+@pytest.mark.parametrize(
+    ("message", "source", "text", "expected"),
+    [
+        ('"a  b"', "a b", "c d", '"c  d"'),
+        ('"  a b "', "a b", "c d", '"  c d "'),
+        ('a"   "b', "a b", "c d", 'c"   "d'),
+        ('Name:"  "%s', "Name: %s", "Nom : %s", 'Nom :"  "%s'),
+        ('"a\n  b"', "a\u2028b", "c\u2028d", '"c\n  d"'),
+        ('\n   "  a"\n  ', "a", "b", ' "  b" '),
+        # Outside of quotation marks white space is layout.
+        ("a   b", "a b", "c d", "c d"),
+        ("\n    a\n", "a", "c", "c"),
+        # Escaped marks are text, and so are those of tags that are text.
+        ('a \\"b  c\\"', 'a "b c"', "d 'e'", "d \\'e\\'"),
+        (
+            '<![CDATA[<a href="x">b</a> c]]>',
+            '<a href="x">b</a> c',
+            '<a href="x">d</a>',
+            '<![CDATA[<a href="x">d</a>]]>',
+        ),
+    ],
+)
+def test_white_space_between_quotation_marks_of_android_messages_stays(
+    tmp_path, message, source, text, expected
+) -> None:
+    content = android(f'<string name="a">{message}</string>')
+    assert [one.strip() for one in sources(tmp_path, content, "strings.xml")] == [source]
+    assert translated(tmp_path, content, "strings.xml", {}) == content
+    found = translated(tmp_path, content, "strings.xml", {source: text})
+    assert found == content.replace(message, expected)
+
+
 def test_other_xml_is_no_android_resources(tmp_path) -> None:
     (tmp_path / "a.xml").write_text("<a/>")
     with pytest.raises(CorpusError, match="not Android resources"):

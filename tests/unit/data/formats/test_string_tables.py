@@ -149,3 +149,31 @@ def test_documents_in_json_lines_are_no_table(tmp_path) -> None:
     for content, name in [(line, "json-lines"), (f"{line}\n{line}", "json-lines"), (JSON, "json"), ("{", "json")]:
         (tmp_path / "a.json").write_text(content)
         assert format_of(tmp_path / "a.json") == name
+
+
+@pytest.mark.parametrize(
+    ("content", "messages"),
+    [
+        ("en:\n  date:\n    order: [ :year, :month, :day ]\n    a: Day\n", ["Day"]),
+        ("en:\n  a: [:Year,:last_name, A b]\n  b: B\n", ["A b", "B"]),
+        ("en:\n  a:\n    - :Year\n    - :alias?\n    - A\n", ["A"]),
+        ('en:\n  a: {b: :en.c.d, e: :"f g", h: A}\n', ["A"]),
+        ("en:\n  date:\n    order: [year, month, day]\n  order: [A, B]\n", ["A", "B"]),
+        ("en:\n  i18n:\n    plural:\n      keys:\n        - one\n        - other\n  a: A\n", ["A"]),
+        # A string in quotation marks, and text with colons.
+        ("en:\n  a: ':a b'\n  b: 'A [b, :c] d'\n  c: A :b c\n", [":a b", "A [b, :c] d", "A :b c"]),
+    ],
+)
+def test_symbols_in_yaml_are_no_messages(tmp_path, content: str, messages: list[str]) -> None:
+    assert sources(tmp_path, content, "a.yml") == messages
+    expected = content.replace("en:", "fr:")
+    assert translated(tmp_path, content, "a.yml", {}) == expected
+    texts = {message: message.replace("A", "X").replace("a b", "x y") for message in messages}
+    for message, text in texts.items():
+        expected = expected.replace(message, text, 1)
+    assert translated(tmp_path, content, "a.yml", texts) == expected
+
+
+def test_the_order_of_a_date_in_json_is_no_message(tmp_path) -> None:
+    content = '{"en": {"date": {"order": ["year", "month"], "day_names": ["Sunday"]}}}'
+    assert sources(tmp_path, content, "a.json") == ["Sunday"]

@@ -24,6 +24,13 @@ FILE = (
 )
 
 
+@pytest.mark.parametrize("newline", ["\r\n", "\r"])
+def test_line_ends_stay(tmp_path, newline) -> None:
+    texts = [["Où est-elle, Ann ?", "Je ne sais pas."]]
+    expected = read(tmp_path, FILE).translated(texts).decode()
+    assert read(tmp_path, FILE.replace("\n", newline)).translated(texts).decode() == expected.replace("\n", newline)
+
+
 def read(folder, content: str):
     (folder / "a.ass").write_bytes(content.encode())
     return read_document_file(folder / "a.ass", "en", "fr")

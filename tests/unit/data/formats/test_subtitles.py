@@ -7,6 +7,7 @@ import pytest
 from hier_nmt.data.corpora import read_documents
 from hier_nmt.data.corpus_files import CorpusError
 from hier_nmt.data.documents import ParallelDocument, SentencePair
+from hier_nmt.data.formats.registry import format_of
 from hier_nmt.data.formats.subtitles import SrtFile
 
 FILM = """1
@@ -278,3 +279,14 @@ def test_a_new_file_has_a_subtitle_for_each_sentence_whatever_its_end() -> None:
     file = SrtFile.new(documents, "en", "fr")
     assert [unit.source for unit in file.documents[0].units] == texts
     assert len(file.translated([["un", "deux", "trois"]]).decode().split("\n\n")) == 3
+
+
+@pytest.mark.parametrize("start", ["", "\ufeff"])
+def test_carriage_returns_alone_end_lines_and_stay(film, start) -> None:
+    content = start + FILM.replace("\n", "\r")
+    path = film(content, "a")
+    assert format_of(path) == "srt"
+    assert sentences(path) == sentences(film())
+    texts = [["Un film en français.", "Oui ?", "Non.", "Merci.", "Sans fin", "Une pause."]]
+    expected = SrtFile.read(film(), "en", "fr").translated(texts).decode()
+    assert SrtFile.read(path, "en", "fr").translated(texts).decode() == start + expected.replace("\n", "\r")

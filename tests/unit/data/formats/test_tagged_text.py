@@ -34,6 +34,17 @@ def text_of(source: str) -> str:
         ('Call <mrk id="m1" translate="no">A B</mrk> now', f"Call {OBJECT} now"),
         ('Call <g xmlns:i="http://www.w3.org/2005/11/its" i:translate="no">A</g> now', f"Call {OBJECT} now"),
         ('Type <sm id="1" translate="no"/>a <x/> b<em startRef="1"/> now', f"Type {OBJECT} now"),
+        # Protection that is switched off inside.
+        ('<mrk translate="no">Big <mrk translate="yes">a b</mrk> Name</mrk>, c', f"{OBJECT} a b {OBJECT}, c"),
+        ('<mrk mtype="protected">B <g>C <mrk translate="yes">a</mrk></g></mrk> c', f"{OBJECT} {OBJECT} a c"),
+        (
+            '<mrk translate="no">B <mrk translate="yes">a <mrk translate="no">C</mrk> d</mrk></mrk>',
+            f"{OBJECT} a {OBJECT} d",
+        ),
+        (
+            'Type <sm id="1" translate="no"/>A <sm id="2" translate="yes"/>b<em startRef="2"/> C<em startRef="1"/> d',
+            "Type b d",
+        ),
         # Formatting, which touches words.
         ("<bpt i='1'>&lt;b></bpt>Start<ept i='1'/> now", "Start now"),
         ("a <ph>&lt;i></ph>b<ph>&lt;/i></ph> c", "a b c"),
@@ -56,6 +67,25 @@ def text_of(source: str) -> str:
 )
 def test_what_an_element_is_to_the_sentence(source, text) -> None:
     assert text_of(source) == text
+
+
+@pytest.mark.parametrize(
+    ("source", "text", "expected"),
+    [
+        (
+            '<mrk translate="no">Big <mrk translate="yes">a b</mrk> Name</mrk> c',
+            f"{OBJECT} d e f",
+            '<mrk translate="no">Big <mrk translate="yes">d e</mrk> Name</mrk> f',
+        ),
+        (
+            'Type <sm id="1" translate="no"/>A <sm id="2" translate="yes"/>b<em startRef="2"/> C<em startRef="1"/> d',
+            "Tapez e f",
+            'Tapez <sm id="1" translate="no"/>A <sm id="2" translate="yes"/>e<em startRef="2"/> C<em startRef="1"/> f',
+        ),
+    ],
+)
+def test_translated_text_in_protected_text_stays_inside(source, text, expected) -> None:
+    assert filled(source, text) == expected
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ def translated(folder, content: str, texts: dict[str, str]) -> str:
     return file.translated([[texts[unit.source] for unit in item.units] for item in file.documents]).decode()
 
 
-@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
 def test_times_settings_notes_and_styles_stay(tmp_path, newline) -> None:
     expected = (
         VTT.replace("Language: en", "Language: fr")
