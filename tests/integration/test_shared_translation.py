@@ -127,6 +127,8 @@ def test_several_files_go_to_a_folder(checkpoint: str, tmp_path: Path) -> None:
     ("names", "options", "message"),
     [
         (["one.txt", "-"], [], "cannot be one of several files"),
+        (["one.txt", "a"], [], "a is a folder: name the files in it"),
+        (["a"], [], "a is a folder: name the files in it"),
         (["one.txt", "a/one.txt"], ["--output", "folder"], "have the same name.*one.txt"),
         (["one.txt", "a/two.txt"], ["--output", "one.txt"], "several files need a folder"),
         (["one.txt"], ["--workers", "2"], "several workers need --output for one.txt"),

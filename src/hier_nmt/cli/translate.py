@@ -183,6 +183,9 @@ def run(options: argparse.Namespace) -> None:
 def _options_of_files(options: argparse.Namespace) -> list[argparse.Namespace]:
     """The options of each file: `file`, and `output` as a file of its own where a folder is given."""
     files = [STANDARD_INPUT if file == Path("-") else file for file in options.files]
+    for file in files:
+        if file.is_dir():
+            raise ValueError(f"{file} is a folder: name the files in it; the folder of a model is for --model")
     if len(files) > 1 and STANDARD_INPUT in files:
         raise ValueError("- (standard input) cannot be one of several files")
     if len(files) == 1:
