@@ -3,7 +3,7 @@
 """The tags and pieces of text of HTML, with their positions, and what they say about translation."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html.parser import HTMLParser
 from typing import Literal, NamedTuple
 
@@ -12,6 +12,26 @@ Kind = Literal["start", "end", "text", "other"]
 _VOID = frozenset(
     ["area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr"]
 )
+
+_CELLS = frozenset(["td", "th", "tr", "tbody", "tfoot", "thead"])
+# Elements whose end tag may be left out, and the start tags that end them (HTML standard, 13.1.2.4), as the end of the
+# element around them does.
+_ENDED_BY = {
+    "p": frozenset(
+        (
+            "address", "article", "aside", "blockquote", "center", "details", "dialog", "dir", "div", "dl", "fieldset",
+            "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hgroup", "hr",
+            "main", "menu", "nav", "ol", "p", "pre", "search", "section", "table", "ul"
+        )
+    ),
+    "li": frozenset(["li"]),
+    "dt": frozenset(["dt", "dd"]),
+    "dd": frozenset(["dt", "dd"]),
+    "option": frozenset(["option", "optgroup", "hr"]),
+    "td": _CELLS,
+    "th": _CELLS,
+    "tr": _CELLS - {"td", "th"},
+}  # fmt: skip
 
 
 class HtmlToken(NamedTuple):
@@ -101,7 +121,8 @@ def html_tokens(source: str) -> list[HtmlToken]:
 
 
 def end_tags(tokens: Sequence[HtmlToken]) -> dict[int, int]:
-    """Index of a start tag -> index of its end tag."""
+    """Index of a start tag -> index of its end tag; where this is left out after a tag that says whether its content is
+    translated, of the last token of the content."""
     is_open: dict[str, list[int]] = {}
     ends = {}
     for index, token in enumerate(tokens):
@@ -109,7 +130,22 @@ def end_tags(tokens: Sequence[HtmlToken]) -> dict[int, int]:
             is_open.setdefault(token.name, []).append(index)
         elif token.kind == "end" and is_open.get(token.name):
             ends[is_open[token.name].pop()] = index
+    for index in (index for name in _ENDED_BY for index in is_open.get(name, ())):
+        if tokens[index].translate is not None:
+            ends[index] = _last_of_content(tokens, index, ends)
     return ends
+
+
+def _last_of_content(tokens: Sequence[HtmlToken], start: int, ends: Mapping[int, int]) -> int:
+    """Index of the last token of an element without an end tag."""
+    closing = _ENDED_BY[tokens[start].name]
+    index = start + 1
+    while index < len(tokens):
+        token = tokens[index]
+        if token.kind == "end" or (token.kind == "start" and token.name in closing):
+            break
+        index = ends.get(index, index) + 1
+    return index - 1
 
 
 def open_elements(piece: str, before: tuple[OpenElement, ...] = ()) -> tuple[OpenElement, ...]:

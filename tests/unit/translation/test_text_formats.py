@@ -224,6 +224,15 @@ def test_entities_are_read_as_characters_and_what_is_no_tag_is_written_as_one() 
             "<div translate=no><p>a b</p><p translate=yes>C <i>D</i></p><p>e <code>f</code></p></div><p>G",
         ),
         # An empty attribute means "yes".
+        # End tags that are left out.
+        ("<p translate=no>a b<p>c<p translate=no>d", "<p translate=no>a b<p>C<p translate=no>d"),
+        ("<ul><li translate=no>a <b>b</b><li>c</ul>d", "<ul><li translate=no>a <b>b</b><li>C</ul>D"),
+        ("<ul><li>a<li translate=no>b <p>b</ul>c", "<ul><li>A<li translate=no>b <p>b</ul>C"),
+        (
+            "<tr><td translate=no>a<td>b<tr translate=no><td>c<td>c<tr><th>d",
+            "<tr><td translate=no>a<td>B<tr translate=no><td>c<td>c<tr><th>D",
+        ),
+        ("<dl><dt class=notranslate>a<dd>b<dt>c</dl>", "<dl><dt class=notranslate>a<dd>B<dt>C</dl>"),
         (
             "<p class=notranslate>a <b translate>c d</b> b &amp; b</p>",
             "<p class=notranslate>a <b translate>C D</b> b &amp; b</p>",
