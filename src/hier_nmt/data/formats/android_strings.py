@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ...text.protected_spans import OBJECT
 from ..corpus_files import read_bytes
 from .document_file import DocumentFile, Translations, Unit, UnitDocument
 from .tagged_text import TaggedText
@@ -75,7 +76,8 @@ class AndroidStringsFile(DocumentFile):
 
 
 def _message(element: Element) -> _Message:
-    text = "".join(element.itertext()).strip()
+    # A backslash before a tag escapes nothing behind the tag.
+    text = OBJECT.join(element.itertext()).strip()
     # In HTML that is text, quotation marks belong to tags.
     has_quotes = "<" not in text and _BARE_QUOTE.search(text) is not None
     tagged = TaggedText.of(element, _WHOLE, has_quotes)

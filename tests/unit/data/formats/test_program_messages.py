@@ -255,6 +255,7 @@ def test_tags_and_what_is_marked_in_android_messages_move_with_their_words(tmp_p
         ('Name:"  "%s', "Name: %s", "Nom : %s", 'Nom :"  "%s'),
         ('"a\n  b"', "a\u2028b", "c\u2028d", '"c\n  d"'),
         ('\n   "  a"\n  ', "a", "b", ' "  b" '),
+        ('a \\<b>"c  d</b>', "a \\c d", "e \\f g", 'e \\<b>"f  g</b>'),
         # Outside of quotation marks white space is layout.
         ("a   b", "a b", "c d", "c d"),
         ("\n    a\n", "a", "c", "c"),
