@@ -39,7 +39,8 @@ from hier_nmt.translation.document_translator import DocumentTranslator
 from hier_nmt.translation.translation_documents import SourceDocument
 
 ENGINES = ("torch", "onnx", "onnx-int8", "ctranslate2", "ctranslate2-int8")
-# PyTorch in other ways: how the model is loaded, and how it generates. Transformers compiles static caches on GPUs.
+# PyTorch in other ways: how the model is loaded, and how it generates. Sentence by sentence it is a plain Transformer, as
+# for other engines. Transformers compiles static caches on GPUs.
 TORCH_OPTIONS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "torch-bfloat16": ({"dtype": torch.bfloat16}, {}),
     "torch-static": ({}, {"cache_implementation": "static", "disable_compile": True}),
@@ -177,15 +178,19 @@ def systems(options: argparse.Namespace, strategy: str, num_beams: int, num_thre
         loading["attn_implementation"] = "eager"
     model: Any = AutoModelForSeq2SeqLM.from_pretrained(options.model, **loading).to(options.device)
     alone = single_sentence_config(options.model) if strategy == "sentence" else None
-    exported = model if alone is None else load_with_config(options.model, alone, **loading)
     tokenizers = load_tokenizers(options.model)
+
+    def loaded(**changes: Any) -> Any:
+        if alone is None:
+            return AutoModelForSeq2SeqLM.from_pretrained(options.model, **{**loading, **changes})
+        return load_with_config(options.model, alone, **{**loading, **changes})
+
+    exported = model if alone is None else loaded()
     found = {}
     for name in options.only:
         if name in TORCH_OPTIONS:
             changes, generating = TORCH_OPTIONS[name]
-            config = {} if alone is None else {"config": alone}
-            other = AutoModelForSeq2SeqLM.from_pretrained(options.model, **{**loading, **changes}, **config)
-            other = other.to(options.device)
+            other = loaded(**changes).to(options.device)
             found[name] = translator(other, tokenizers, strategy, num_beams, options.batch_size, **generating)
         if name not in ENGINES:
             continue
