@@ -39,8 +39,8 @@ from hier_nmt.translation.document_translator import DocumentTranslator
 from hier_nmt.translation.translation_documents import SourceDocument
 
 ENGINES = ("torch", "onnx", "onnx-int8", "ctranslate2", "ctranslate2-int8")
-# PyTorch in other ways: how the model is loaded, and how it generates. Sentence by sentence it is a plain Transformer, as
-# for other engines. Transformers compiles static caches on GPUs.
+# PyTorch in other ways: how the model is loaded, and how it generates. Sentence by sentence it is a plain Transformer,
+# as for other engines. Transformers compiles static caches on GPUs.
 TORCH_OPTIONS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "torch-bfloat16": ({"dtype": torch.bfloat16}, {}),
     "torch-static": ({}, {"cache_implementation": "static", "disable_compile": True}),
