@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What every test needs: no network, no leftovers in the user's caches, one thread, and the optional corpus."""
 
+import gc
 import os
 import shutil
 import tempfile
@@ -24,6 +25,12 @@ os.environ["TRITON_INTERPRET"] = "1"
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
 # The models of the tests are so small that a second thread costs more than it brings.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+
+def pytest_collection_finish() -> None:
+    """Spares the garbage collector what has been imported, millions of objects: a twentieth of the time."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_unconfigure() -> None:

@@ -29,7 +29,7 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("documents") / "documents.jsonl"
     with path.open("w") as file:
         for index in range(60):
-            sentences = [" ".join(generator.choices(words, k=generator.randint(3, 12))) + "." for _ in range(20)]
+            sentences = [" ".join(generator.choices(words, k=generator.randint(1, 4))) + "." for _ in range(20)]
             file.write(json.dumps({"id": str(index), "paragraphs": [{"en": sentences}]}) + "\n")
     return path
 

@@ -9,6 +9,7 @@ import ast
 import os
 import re
 from collections.abc import Collection, Iterable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -88,13 +89,17 @@ def _roots(references: Iterable[Mapping[str, Any]], *keys: str) -> set[str]:
 
 def _imported_names(name: str, files: dict[str, Path], found: frozenset[str] = frozenset()) -> frozenset[str]:
     """The exported files that one of them imports, directly or indirectly, and those in `found`."""
-    tree = ast.parse(files[name].read_text(encoding="utf-8"))
-    modules = [
-        node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.level and node.module
-    ]
-    for imported in {module.rpartition(".")[2] for module in modules} - found:
+    for imported in _relative_imports(files[name].read_text(encoding="utf-8")) - found:
         found = _imported_names(imported, files, found | {imported})
     return found
+
+
+@cache  # Otherwise most of the time to save a small model.
+def _relative_imports(text: str) -> frozenset[str]:
+    """The names of the files that a file with this text imports from."""
+    nodes = ast.walk(ast.parse(text))
+    modules = [node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.level and node.module]
+    return frozenset(module.rpartition(".")[2] for module in modules)
 
 
 def _naming_lines(names: list[str]) -> str:

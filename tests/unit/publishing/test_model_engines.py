@@ -98,7 +98,9 @@ def test_translations_are_those_of_pytorch(
         [f"{sentence.strip('. ')}." for sentence in line.split(". ")]
         for line in SAMPLE.read_text(encoding="utf-8").splitlines()
         if line
-    ][:6]
+    ]
+    # In windows this model, which reads sentences one by one here, repeats itself to the end of each: that takes long.
+    paragraphs = paragraphs[: 6 if strategy == "sentence" else 2]
     documents = [SourceDocument(paragraphs), SourceDocument([paragraphs[-1]])]
     options: dict[str, Any] = {"window_sentences": 3, "generate_kwargs": {"num_beams": num_beams}}
     expected, outputs = (
