@@ -3,7 +3,8 @@
 """Numbers that a translation must have, as terms: of three digits or more, or with a decimal separator.
 
 Shorter ones are often written as words, and so are 100 and 1000. In reference translations of debates, laws and manuals
-(English to French, development sets) 66 of 2,592 such numbers are left out or written as words.
+(English to French, development sets) 66 of 2,592 such numbers are left out or written as words. Of an amount of money
+such as $12m the letters count, too: without them, or a word in their place, it is another amount.
 """
 
 import re
@@ -16,6 +17,10 @@ from .glossary import Term, TermMatch
 _NUMBER = re.compile(
     r"(?<![\w.,])(?:\d{1,3}(?:[ \u00a0\u202f]\d{3})+(?:[.,]\d+)?|\d+(?:[.,]\d+)*)(?!\w|[.,]\d|[ \u00a0\u202f]\d{3}\b)"
 )
+# Thousands, millions, billions, trillions of a currency.
+_AMOUNT = re.compile(r"(?<=[$€£¥])\d+(?:[.,]\d+)*(?:k|mn?|bn?|tn)(?!\w)", re.IGNORECASE)
+# In a translation such a letter follows the number, a word such as "millions" or "Mrd.", or one of another script.
+_MAGNITUDE = r"[ \u00a0\u202f]?(?:[kmbt]|(?![a-zà-ÿ])[^\W\d_])"
 _WRITTEN_AS_WORDS = ("100", "1000")
 # What has more digits is data, and too long for a regular expression.
 _MAX_DIGITS = 30
@@ -32,7 +37,9 @@ class NumberTerm(Term):
 
     def is_in(self, translation: str) -> bool:
         """Whether a translation has this number, with whatever separators and in the digits of any script."""
-        return re.search(_pattern(self.source), _with_plain_digits(translation)) is not None
+        number, letters = _parts(self.source)
+        pattern = _pattern(number) + (_MAGNITUDE if letters else "")
+        return re.search(pattern, _with_plain_digits(translation), re.IGNORECASE) is not None
 
 
 def number_terms(text: str, target_language: str | None = None, other: Collection[str] = ()) -> list[TermMatch]:
@@ -44,18 +51,27 @@ def number_terms(text: str, target_language: str | None = None, other: Collectio
             thousands.
         other: numbers that do not count, such as stand-ins, nor do numbers with these as a group of digits.
     """
+    matches = sorted([*_NUMBER.finditer(text), *_AMOUNT.finditer(text)], key=re.Match.start)
     return [
         TermMatch(*match.span(), NumberTerm(match[0], _forms(match[0])))
-        for match in _NUMBER.finditer(text)
+        for match in matches
         if not {*other}.intersection(re.split(r"\D", match[0])) and _is_kept(match[0], target_language)
     ]
 
 
 def _is_kept(number: str, target_language: str | None) -> bool:
     digits = re.sub(r"\D", "", number)
-    if (target_language or "").partition("-")[0] in _LANGUAGES_OF_MYRIADS and len(digits) > 4:
+    is_amount = number[-1].isalpha()
+    if (target_language or "").partition("-")[0] in _LANGUAGES_OF_MYRIADS and (is_amount or len(digits) > 4):
         return False
-    return digits not in _WRITTEN_AS_WORDS and len(number) > 2 and len(digits) <= _MAX_DIGITS
+    is_word = not is_amount and (digits in _WRITTEN_AS_WORDS or len(number) < 3)
+    return not is_word and len(digits) <= _MAX_DIGITS
+
+
+def _parts(number: str) -> tuple[str, str]:
+    """The number itself, and the letters of an amount."""
+    digits = number.rstrip("kmbtnKMBTN")
+    return digits, number[len(digits) :]
 
 
 def _pattern(number: str) -> str:
@@ -78,11 +94,12 @@ def _with_groups(digits: str) -> str:
 def _forms(number: str) -> tuple[str, ...]:
     """How a number may be written in the translation: as in the source, with points and commas exchanged, and with
     spaces or nothing between thousands; others with several separators, such as versions, as in the source."""
+    number, letters = _parts(number)
     first, *groups = re.split(r"\D", number)
     separators = re.findall(r"\D", number)
     is_decimal = len(separators) == 1 or len(set(separators)) > 1
     if any(len(group) != 3 for group in groups[: -1 if is_decimal else None]):
-        return (number,)
+        return (number + letters,)
     thousands, decimals = (groups[:-1], groups[-1:]) if is_decimal else (groups, [])
     readings = [(thousands, decimals)]
     if len(groups) == 1 and len(groups[0]) == 3:
@@ -92,7 +109,7 @@ def _forms(number: str) -> tuple[str, ...]:
         for whole, rest in readings
         for group, point in ((" ", ","), ("", ","), (".", ","), (" ", "."), ("", "."), (",", "."))
     ]
-    return tuple(dict.fromkeys([number, *forms]))
+    return tuple(form + letters for form in dict.fromkeys([number, *forms]))
 
 
 def _with_plain_digits(text: str) -> str:

@@ -29,6 +29,33 @@ def test_numbers_of_three_digits_or_with_decimals_count(text: str, numbers: list
     assert all(text[match.start : match.stop] == match.term.source for match in number_terms(text))
 
 
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("It rose from $12m to €4.5bn, £1,200k and ¥3TN.", ["12m", "4.5bn", "1,200k", "3TN"]),
+        ("US$100M", ["100M"]),
+        ("12m away, $12, $5 million, $7moths, 300m", []),
+    ],
+)
+def test_amounts_of_money_count_with_their_letters(text: str, numbers: list[str]) -> None:
+    assert found(text) == numbers
+    assert all(text[match.start : match.stop] == match.term.source for match in number_terms(text))
+    assert found(text, "ja") == []
+
+
+@pytest.mark.parametrize(
+    "translation",
+    ["12m $", "12\xa0M$", "12 millions de dollars", "12 Mio. Dollar", "12 млн долларов", "১২ কোটি"],
+)
+def test_a_magnitude_may_be_a_word(translation: str) -> None:
+    assert NumberTerm("12m", ()).is_in(translation)
+
+
+@pytest.mark.parametrize("translation", ["12 $", "12", "12 dollars", "12 en 2020", "12n $", "112m $", "1.2m", "m 12"])
+def test_without_it_an_amount_is_another(translation: str) -> None:
+    assert not NumberTerm("12m", ()).is_in(translation)
+
+
 def test_stand_ins_do_not_count() -> None:
     assert found("The file 417 has 2,500 lines.", "fr", ["417"]) == ["2,500"]
     # Nor do two beside each other, or one beside a number, make a number.
@@ -87,6 +114,8 @@ def test_another_number_is_not_the_same(number: str, translation: str) -> None:
     [
         ("14,000", {"14,000", "14 000", "14000", "14.000"}),
         ("2.4", {"2.4", "2,4"}),
+        ("$2.4bn", {"2.4bn", "2,4bn"}),
+        ("€300m", {"300m"}),
         ("2023", {"2023"}),
         ("1,250.50", {"1,250.50", "1 250,50", "1250,50", "1.250,50", "1 250.50", "1250.50"}),
         ("3.11.2", {"3.11.2"}),
