@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 import yaml
+from tiny_models import tiny_model
 from word_translation import word_tokenizer
 
 from hier_nmt.configuration.configuration_hier_nmt import HierNMTConfig
@@ -71,6 +72,16 @@ def test_a_model_trained_with_terms_says_so(load, tmp_path):
             load("--model.encoder_attention_heads=2", "--model.decoder_attention_heads=2", *overrides), tokenizers
         )
         assert model.config.reads_inline_terms == bool(overrides)
+
+
+def test_a_model_saved_in_bfloat16_is_trained_in_float32(load, tmp_path):
+    tokenizer, folder = word_tokenizer(), tmp_path / "start"
+    tiny_model(vocab_size=len(tokenizer)).bfloat16().save_pretrained(folder)
+    save_tokenizers(folder, tokenizer)
+    recipe = load(f"--training.init_from={folder}", "--training.init_config=true")
+    model = build_model(recipe, Tokenizers(tokenizer, tokenizer))
+    assert {weight.dtype for weight in model.parameters()} == {torch.float32}
+    assert model.config.dtype == torch.float32
 
 
 def test_separate_vocabularies_are_not_shared(load):
