@@ -117,8 +117,9 @@ def build_model(recipe: Recipe, tokenizers: Tokenizers) -> PreTrainedModel:
     if recipe.data.augmentation.glossary is not None:
         config.reads_inline_terms = True
     set_seed(recipe.training.get("seed", 42))
-    # Not in the type of `init_from`: weights in bfloat16 lose small updates. `bf16` computes with copies.
-    model: Any = AutoModelForSeq2SeqLM.from_config(config, dtype=torch.float32)
+    # Not in the type in which `init_from` was saved: weights in bfloat16 lose small updates.
+    config.dtype = torch.float32
+    model: Any = AutoModelForSeq2SeqLM.from_config(config)
     if recipe.attn_implementation is not None:
         model.set_attn_implementation(recipe.attn_implementation)
     if recipe.init_config and recipe.init_from is not None:
