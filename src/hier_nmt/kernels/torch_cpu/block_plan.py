@@ -98,7 +98,7 @@ class Blocks:
         is_divided: whether any group has several blocks.
         start: where the tokens of a block's sentence begin in `RankedSentences.keys` [M].
         length: number of these tokens [M].
-        offset: the number to add to a block's `RankedSentences.keys` to get the rows of its keys [B * H * K, E] [M].
+        offset: what to add to a block's `RankedSentences.keys` [M] to get the rows of its keys in [B * H * K, E].
         slot: slot of each pair [R, C], int32; the number of slots for pairs without a sentence.
         chunks: the blocks that are computed together, in order; empty if each block is computed alone.
     """
