@@ -34,7 +34,7 @@ help:  ## list the targets
 translate: $(RUNTIME)  ## translate the sample document, or FILE=my.txt, from English to French
 	@.venv/bin/hier-nmt translate --model $(MODEL) "$(FILE)"
 
-test: $(DEV)  ## run the tests (five to fifteen minutes on two cores; no network, no GPU)
+test: $(DEV)  ## run the tests (six to twenty minutes on two cores; no network, no GPU)
 	.venv/bin/python -m pytest $(PARALLEL)
 
 lint: $(DEV)  ## check style and formatting with ruff

@@ -19,8 +19,8 @@ _NUMBER = re.compile(
 )
 # Thousands, millions, billions, trillions of a currency.
 _AMOUNT = re.compile(r"(?<=[$€£¥])\d+(?:[.,]\d+)*(?:k|mn?|bn?|tn)(?!\w)", re.IGNORECASE)
-# In a translation such a letter follows the number, a word such as "millions" or "Mrd.", or one of another script.
-_MAGNITUDE = r"[ \u00a0\u202f]?(?:[kmbt]|(?![a-zà-ÿ])[^\W\d_])"
+# In a translation such a letter follows, a word such as "millions", "Mrd." or "juta", or one of another script.
+_MAGNITUDE = r"[ \u00a0\u202f]?(?:[jkmbt]|(?![a-zà-ÿ])[^\W\d_])"
 _WRITTEN_AS_WORDS = ("100", "1000")
 # What has more digits is data, and too long for a regular expression.
 _MAX_DIGITS = 30
@@ -39,6 +39,8 @@ class NumberTerm(Term):
         """Whether a translation has this number, with whatever separators and in the digits of any script."""
         number, letters = _parts(self.source)
         pattern = _pattern(number) + (_MAGNITUDE if letters else "")
+        if letters in ("k", "K"):
+            pattern += f"|{_pattern(number + '000')}"
         return re.search(pattern, _with_plain_digits(translation), re.IGNORECASE) is not None
 
 

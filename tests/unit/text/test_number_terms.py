@@ -45,13 +45,21 @@ def test_amounts_of_money_count_with_their_letters(text: str, numbers: list[str]
 
 @pytest.mark.parametrize(
     "translation",
-    ["12m $", "12\xa0M$", "12 millions de dollars", "12 Mio. Dollar", "12 млн долларов", "১২ কোটি"],
+    ["12m $", "12\xa0M$", "12 millions de dollars", "12 Mio. Dollar", "12 млн долларов", "১২ কোটি", "12 juta dolar"],
 )
 def test_a_magnitude_may_be_a_word(translation: str) -> None:
     assert NumberTerm("12m", ()).is_in(translation)
 
 
-@pytest.mark.parametrize("translation", ["12 $", "12", "12 dollars", "12 en 2020", "12n $", "112m $", "1.2m", "m 12"])
+@pytest.mark.parametrize("translation", ["12k $", "12\u202f000 $", "12.000 Dollar", "12000", "12 mille dollars"])
+def test_thousands_may_be_written_out(translation: str) -> None:
+    assert NumberTerm("12k", ()).is_in(translation)
+    assert not NumberTerm("12k", ()).is_in(translation.replace("12", "13"))
+
+
+@pytest.mark.parametrize(
+    "translation", ["12 $", "12", "12 dollars", "12 000 $", "12 en 2020", "12n $", "112m $", "1.2m", "m 12"]
+)
 def test_without_it_an_amount_is_another(translation: str) -> None:
     assert not NumberTerm("12m", ()).is_in(translation)
 
