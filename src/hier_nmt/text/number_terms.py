@@ -19,8 +19,8 @@ _NUMBER = re.compile(
 )
 # Thousands, millions, billions, trillions of a currency.
 _AMOUNT = re.compile(r"(?<=[$€£¥])\d+(?:[.,]\d+)*(?:k|mn?|bn?|tn)(?!\w)", re.IGNORECASE)
-# In a translation such a letter follows, a word such as "millions", "Mrd." or "juta", or one of another script.
-_MAGNITUDE = r"[ \u00a0\u202f]?(?:[jkmbt]|(?![a-zà-ÿ])[^\W\d_])"
+# What follows in a translation: "m", "M€", "bn", "millions", "Mrd.", "juta", or letters of another script.
+_MAGNITUDE = r"[ \u00a0\u202f]?(?:[jmbt]|(?![a-zà-ÿ])[^\W\d_])"
 _WRITTEN_AS_WORDS = ("100", "1000")
 # What has more digits is data, and too long for a regular expression.
 _MAX_DIGITS = 30
@@ -40,7 +40,7 @@ class NumberTerm(Term):
         number, letters = _parts(self.source)
         pattern = _pattern(number) + (_MAGNITUDE if letters else "")
         if letters in ("k", "K"):
-            pattern += f"|{_pattern(number + '000')}"
+            pattern += rf"|{_pattern(number)}\s?k|{_pattern(number + '000')}"
         return re.search(pattern, _with_plain_digits(translation), re.IGNORECASE) is not None
 
 
