@@ -128,8 +128,16 @@ def load_initial_weights(model: PreTrainedModel, directory: str | Path) -> list[
     model.tie_weights()
     new = sorted(set(missing) - set(model.all_tied_weights_keys))
     if new:
-        logger.warning("not in %s, keep their initial values: %s", directory, ", ".join(new))
+        logger.warning("not in %s, keep their initial values: %s", directory, ", ".join(_by_layers(new)))
     return new
+
+
+def _by_layers(names: Sequence[str]) -> list[str]:
+    """Names of weights, with one entry for those that differ in the number of their layer alone."""
+    groups: dict[str, list[str]] = {}
+    for name in names:
+        groups.setdefault(re.sub(r"\.layers\.\d+\.", ".layers.*.", name), []).append(name)
+    return [group[0] if len(group) == 1 else pattern for pattern, group in groups.items()]
 
 
 def check_same_tokenizer(

@@ -139,6 +139,18 @@ def test_new_parts_keep_their_initial_weights_and_are_named(tmp_path, caplog):
     assert "lm_head" not in caplog.text
 
 
+def test_new_parts_of_several_layers_are_named_once(tmp_path, caplog):
+    tiny_model(encoder_layers=2).save_pretrained(tmp_path)
+    model = tiny_model(encoder_layers=2, context_block="block")
+    with caplog.at_level(logging.WARNING):
+        new = load_initial_weights(model, tmp_path)
+    assert "model.encoder.layers.1.context_attn.q_proj.weight" in new
+    assert caplog.text.count("model.encoder.layers.*.context_attn.q_proj.weight") == 1
+    assert "model.encoder.layers.1" not in caplog.text
+    # The decoder has one layer.
+    assert "model.decoder.layers.0.context_attn.q_proj.weight" in caplog.text
+
+
 def test_weights_that_do_not_fit_are_named(tmp_path):
     tiny_model(encoder_ffn_dim=8, decoder_layers=2).save_pretrained(tmp_path)
     with pytest.raises(CheckpointError) as error:
