@@ -125,7 +125,7 @@ $(RUNTIME): $(REQUIREMENTS) constraints.txt
 	$(call install,.venv,constraints.txt,-e '.[eval]')
 
 $(DEV): $(RUNTIME)
-	$(call install,.venv,constraints.txt,-e '.[dev$(comma)eval$(comma)train$(comma)plot]')
+	$(call install,.venv,constraints.txt,-e '.[dev$(comma)eval$(comma)train$(comma)plot$(comma)export]')
 
 $(TRITON): $(DEV)
 	$(call install,.venv,constraints.txt,-e '.[triton]')
@@ -134,7 +134,7 @@ $(DOCS): $(RUNTIME)
 	$(call install,.venv,constraints.txt,-e '.[docs]')
 
 $(OLDEST): $(REQUIREMENTS) constraints-oldest.txt
-	$(call install,.venv-oldest,constraints-oldest.txt,-e '.[dev$(comma)eval$(comma)train$(comma)plot]')
+	$(call install,.venv-oldest,constraints-oldest.txt,-e '.[dev$(comma)eval$(comma)train$(comma)plot$(comma)export]')
 
 # Nothing is pinned, so what was released since is looked for every time.
 .PHONY: $(NEWEST)

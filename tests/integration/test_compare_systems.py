@@ -20,7 +20,7 @@ from sentence_models import ENGLISH, FRENCH, write_corpus
 from hier_nmt.cli.main import main as hier_nmt
 
 TRAINING = Path(__file__).parents[2] / "training"
-SCRIPT = TRAINING / "compare_systems.py"
+SCRIPT = TRAINING / "comparisons" / "compare.py"
 
 
 @pytest.fixture

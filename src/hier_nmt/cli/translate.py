@@ -29,7 +29,7 @@ from ..configuration.configuration_choices import ENGINES
 from ..data.corpus_files import STANDARD_INPUT
 from ..data.formats.registry import FILE_CLASSES
 from ..data.text_files import escape_unknown_characters
-from ..jobs.load_checkpoints import device_of
+from ..jobs.load_checkpoints import device_of, load_pipeline
 from ..jobs.shared_translation import UnfinishedWork, Workers, helping_processes, is_opened
 from ..jobs.translate_pages import MARKUP_FORMATS
 from ..text.translation_memory import DEFAULT_THRESHOLD
@@ -133,7 +133,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="auto",
         help="what runs the model on a processor: torch, ctranslate2 or ctranslate2-int8 (the extra `ctranslate2`), "
         "onnx or onnx-int8 (the extra `export`; made once and kept), or auto (default): the fastest that gives the "
-        "same translations and starts at once",
+        "same translations and starts at once or, of more than a megabyte, is done first",
     )
     parser.add_argument(
         "--workers",
@@ -160,6 +160,8 @@ def _percentage(text: str) -> float:
     return value
 
 
+# Some 8,000 sentences. An export takes up to two minutes, which onnxruntime saves in 3,000 of them (docs/speed.md).
+_EXPORT_FROM_BYTES = 1_000_000
 INTERRUPTED = "interrupted; with --output the same command continues"
 
 
@@ -170,6 +172,8 @@ def run(options: argparse.Namespace) -> None:
     options.model = model_or_shipped(options.model)
     start = time.perf_counter()
     files = _options_of_files(options)
+    if (options.engine, options.device, Workers.of_environment().count) == ("auto", "cpu", 1):
+        _export_if_worth_it(options, files)
     with helping_processes(options.workers, options.arguments) as workers:
         if workers.count > 1:
             options.device = device_of(options.device, workers)
@@ -178,6 +182,20 @@ def run(options: argparse.Namespace) -> None:
     if workers.is_main:
         known = f", {total.num_from_memory} of them from the translation memory," if options.memory else ""
         print(f"{num_sentences} sentences{known} in {time.perf_counter() - start:.0f} seconds", file=sys.stderr)
+
+
+def _export_if_worth_it(options: argparse.Namespace, files: Sequence[argparse.Namespace]) -> None:
+    """Exports the model for the fastest engine that is installed, if there is so much text that it is done sooner.
+
+    It is done here, before other processes start, so that all have the same engine; a process that another program
+    started takes what has been exported before.
+    """
+    if sum(one.file.stat().st_size for one in files if one.file.is_file()) < _EXPORT_FROM_BYTES:
+        return
+    from ..publishing.model_engines import export_for_auto
+
+    pipe = load_pipeline(options.model, options.device, "auto", options.strategy)
+    export_for_auto(pipe.model, lambda line: print(line, file=sys.stderr))
 
 
 def _options_of_files(options: argparse.Namespace) -> list[argparse.Namespace]:

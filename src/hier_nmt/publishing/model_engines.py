@@ -8,6 +8,7 @@ import importlib.util
 import logging
 import os
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import torch
@@ -24,6 +25,8 @@ logger = logging.getLogger(__name__)
 # Part of the names in the cache; another one where what is exported from the same weights changes.
 _VERSION = 8
 _CTRANSLATE2 = ("ctranslate2", "ctranslate2-int8")
+# Larger models take minutes and several times their memory to export, which nobody asked for.
+_MAX_PARAMETERS = 100_000_000
 # What has to be installed for an engine.
 _LIBRARIES = {"ctranslate2": ("ctranslate2",), "onnx": ("onnx", "onnxruntime", "onnxscript")}
 
@@ -36,7 +39,7 @@ def with_engine(model: PreTrainedModel, engine: str, num_threads: int | None = N
         engine: `torch`: the model itself; `onnx`: onnxruntime; `ctranslate2`: CTranslate2; `onnx-int8` and
             `ctranslate2-int8`: these with matrices in int8; `auto`: the fastest that gives the same translations and
             starts at once: `ctranslate2` if it is installed and can run the model, else `onnx` if the model has been
-            exported before, else `torch`.
+            exported before, by `export_for_auto` for example, else `torch`.
         num_threads: of the engine; None: as many as PyTorch has.
 
     Raises:
@@ -71,12 +74,33 @@ def with_engine(model: PreTrainedModel, engine: str, num_threads: int | None = N
     return wrapped.eval()
 
 
+def export_for_auto(model: PreTrainedModel, announce: Callable[[str], None]) -> None:
+    """Exports a model if only that keeps `auto` from a faster engine. Where the export fails, it is told, and PyTorch
+    remains the engine.
+
+    Args:
+        model: as `with_engine(model, "auto")` returned it.
+        announce: is given a line of text before the export begins.
+    """
+    if isinstance(model, Ctranslate2Model | OnnxModel) or model.num_parameters() > _MAX_PARAMETERS:
+        return
+    engine = _fastest_engine(model, exports=True)
+    if engine == "torch":
+        return
+    announce("exporting the model for onnxruntime, once (up to some minutes): later runs use it, too")
+    try:
+        _cached_export(model, engine)
+    except (OSError, RuntimeError, ValueError) as error:
+        logger.warning("PyTorch runs the model, as its export failed: %s", error)
+
+
 def _check(model: PreTrainedModel, engine: str) -> None:
     """Raises ExportError if the engine cannot run the model."""
     (check_expressible if engine in _CTRANSLATE2 else check_exportable)(model.config)
 
 
-def _fastest_engine(model: PreTrainedModel) -> str:
+def _fastest_engine(model: PreTrainedModel, exports: bool = False) -> str:
+    """The engine of `auto`; with `exports` also one that the model must be exported for, which takes a while."""
     if model.device.type != "cpu":
         return "torch"
     for engine, libraries in _LIBRARIES.items():
@@ -85,7 +109,7 @@ def _fastest_engine(model: PreTrainedModel) -> str:
         except ExportError:
             continue
         is_installed = all(importlib.util.find_spec(name) for name in libraries)
-        if is_installed and (engine == "ctranslate2" or _cache_folder(model, engine).is_dir()):
+        if is_installed and (exports or engine == "ctranslate2" or _cache_folder(model, engine).is_dir()):
             return engine
     return "torch"
 

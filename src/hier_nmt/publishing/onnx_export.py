@@ -10,7 +10,9 @@ Dimensions: B batch, S source tokens, L target tokens so far, H heads, E head wi
 
 import itertools
 import json
+import logging
 import math
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
@@ -352,16 +354,25 @@ def _export_decoder(
 
 
 def _export(graph: nn.Module, path: Path, arguments: tuple[Any, ...], axes: tuple[Any, ...]) -> None:
-    torch.onnx.export(
-        graph.eval(),
-        arguments,
-        path,
-        dynamo=True,
-        dynamic_shapes=axes,
-        external_data=False,
-        verbose=False,
-        custom_translation_table={torch.ops.aten.sort.stable: _stable_sort},
-    )
+    exporter = logging.getLogger("torch.onnx")
+    level = exporter.level
+    # Names of shared dimensions and torchvision that is not installed: nothing that a user could change.
+    exporter.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            torch.onnx.export(
+                graph.eval(),
+                arguments,
+                path,
+                dynamo=True,
+                dynamic_shapes=axes,
+                external_data=False,
+                verbose=False,
+                custom_translation_table={torch.ops.aten.sort.stable: _stable_sort},
+            )
+    finally:
+        exporter.setLevel(level)
 
 
 def _stable_sort(values: Any, stable: bool = True, dim: int = -1, descending: bool = False) -> Any:

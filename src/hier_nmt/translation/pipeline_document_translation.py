@@ -106,7 +106,8 @@ class DocumentTranslationPipeline(Pipeline):
         everything else: options of `generate`, such as `num_beams`.
 
     `pipeline(..., engine="onnx")` runs the model with onnxruntime on the CPU, with the same translations (package
-    hier_nmt with its extra `export`): `onnx`, `onnx-int8`, `auto` (`onnx` if possible) or `torch` (default).
+    hier_nmt with its extra `export`): `onnx`, `onnx-int8` or `torch` (default); `auto`: the fastest that starts at
+    once.
 
     Raises:
         TypeError: an input or an option that is none of these.

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Trains the systems of a comparison, a recipe with changes for each, measures all in the same way, and makes a table.
 
-    python training/compare_systems.py training/comparisons/en-fr-context.yaml --output runs/comparison --at-once 8
+    python training/comparisons/compare.py training/comparisons/en-fr-context.yaml --output runs/comparison --at-once 8
 
 The file names the recipe, its changes for all systems (`common`) and for each (`systems`), the seeds, and what is
 measured: arguments of `hier-nmt contrastive` and `hier-nmt evaluate` by the name of their column. Everything is checked
