@@ -137,6 +137,8 @@ def test_the_others_go_on_if_a_system_fails(
         ({"systems": {"wide": {"model.d_modle": 4}}}, r"wide, seed 3: .*d_modle"),
         ({"system": {}}, r"may have recipe, seeds, common, systems, contrastive, evaluate alone"),
         ({"seeds": 3}, r"seeds must be a list, not 3"),
+        ({"systems": {"sentence": "small"}}, r"system sentence must have values by key, not 'small'"),
+        ({"evaluate": {"debates": "dev.jsonl"}}, r"debates must be a list of arguments, not 'dev.jsonl'"),
         ({"systems": {"a b": {}, "a-b": {}}}, r"two names become one folder"),
         ({"contrastive": {"own": ["missing.jsonl"]}}, r"contrastive own: no such file: missing.jsonl"),
     ],
@@ -155,6 +157,14 @@ def test_a_faulty_comparison_is_refused_before_anything_runs(
     assert script["main"]([str(comparison), "--output", str(tmp_path / "runs")]) == 1
     assert re.search(message, capsys.readouterr().err)
     assert not script["ran"]
+
+
+def test_a_file_that_is_no_yaml_is_named(
+    script: dict[str, Any], comparison: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    comparison.write_text("systems: [", encoding="utf-8")
+    assert script["main"]([str(comparison), "--output", str(tmp_path / "runs")]) == 1
+    assert "comparison.yaml is no YAML: while parsing" in capsys.readouterr().err
 
 
 def test_a_system_that_is_not_there_is_named(

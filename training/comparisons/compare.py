@@ -149,12 +149,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def read_comparison(path: Path, output: Path, only: Sequence[str] | None) -> tuple[list[Run], list[Measurement]]:
     """The runs and measurements of a file; ValueError names what is wrong."""
-    content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    if not isinstance(content, dict) or not {"recipe", "systems"} <= content.keys() <= SECTIONS.keys():
-        raise ValueError(f"{path} must have recipe and systems, and may have {', '.join(SECTIONS)} alone")
-    for key, value in content.items():
-        if not isinstance(value, SECTIONS[key]):
-            raise ValueError(f"{path}: {key} must be a {SECTIONS[key].__name__}, not {value!r}")
+    content = read_content(path)
     unknown = set(only or ()) - content["systems"].keys()
     if unknown:
         raise ValueError(f"{path} has no system {sorted(unknown)[0]!r}, only {', '.join(content['systems'])}")
@@ -175,6 +170,26 @@ def read_comparison(path: Path, output: Path, only: Sequence[str] | None) -> tup
         if len(set(things)) < len(things):
             raise ValueError(f"{path}: two names become one folder, among {', '.join(map(str, things))}")
     return runs, measurements
+
+
+def read_content(path: Path) -> dict[str, Any]:
+    """What a file has; ValueError if it is no comparison."""
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except yaml.YAMLError as error:
+        raise ValueError(f"{path} is no YAML: {error}") from None
+    if not isinstance(content, dict) or not {"recipe", "systems"} <= content.keys() <= SECTIONS.keys():
+        raise ValueError(f"{path} must have recipe and systems, and may have {', '.join(SECTIONS)} alone")
+    for key, value in content.items():
+        if not isinstance(value, SECTIONS[key]):
+            raise ValueError(f"{path}: {key} must be a {SECTIONS[key].__name__}, not {value!r}")
+    for system, changes in content["systems"].items():
+        if not isinstance(changes, dict | None):
+            raise ValueError(f"{path}: system {system} must have values by key, not {changes!r}")
+    for column, values in {**content.get("contrastive", {}), **content.get("evaluate", {})}.items():
+        if not isinstance(values, list):
+            raise ValueError(f"{path}: {column} must be a list of arguments, not {values!r}")
+    return content
 
 
 def file_name(text: str) -> str:
