@@ -125,7 +125,7 @@ $(RUNTIME): $(REQUIREMENTS) constraints.txt
 	$(call install,.venv,constraints.txt,-e '.[eval]')
 
 $(DEV): $(RUNTIME)
-	$(call install,.venv,constraints.txt,-e '.[dev$(comma)eval$(comma)train$(comma)plot$(comma)export]')
+	$(call install,.venv,constraints.txt,-e '.[dev$(comma)eval$(comma)train$(comma)plot]')
 
 $(TRITON): $(DEV)
 	$(call install,.venv,constraints.txt,-e '.[triton]')
@@ -134,12 +134,12 @@ $(DOCS): $(RUNTIME)
 	$(call install,.venv,constraints.txt,-e '.[docs]')
 
 $(OLDEST): $(REQUIREMENTS) constraints-oldest.txt
-	$(call install,.venv-oldest,constraints-oldest.txt,-e '.[dev$(comma)eval$(comma)train$(comma)plot$(comma)export]')
+	$(call install,.venv-oldest,constraints-oldest.txt,-e '.[dev$(comma)eval$(comma)train$(comma)plot]')
 
 # Nothing is pinned, so what was released since is looked for every time.
 .PHONY: $(NEWEST)
 $(NEWEST):
-	$(call install,.venv-newest,,--upgrade --upgrade-strategy eager -e '.[dev$(comma)eval$(comma)train$(comma)plot$(comma)export$(comma)markdown]')
+	$(call install,.venv-newest,,--upgrade --upgrade-strategy eager -e '.[dev$(comma)eval$(comma)train$(comma)plot$(comma)markdown]')
 
 $(TRANSFORMERS_SOURCE): $(DEV)
 	@rm -rf $@ $@.download && mkdir $@
