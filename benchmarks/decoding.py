@@ -4,11 +4,13 @@
 
 python benchmarks/decoding.py --corpus dev.jsonl.gz --limit 2000
 python benchmarks/decoding.py --beams 1 4 --threads 1 2 --strategy sentence current --output decoding.json
-python benchmarks/decoding.py --device cuda --only torch torch-bfloat16 torch-static --batch-size 256
+python benchmarks/decoding.py --device cuda --batch-size 256 --one-shape 64 --only torch torch-bfloat16 torch-compiled
 
 All engines translate the same batches of sentences, or windows, through the package's translator, in turn and in an
 order that is rotated from part to part of the corpus. Marian networks of the same size with random weights are forced
-to write as many tokens as the references have. Requires pip install 'hier_nmt[export,ctranslate2]'.
+to write as many tokens as the references have. With `--one-shape LENGTH` PyTorch and Marian, without the translator,
+write LENGTH tokens for sources that are padded to LENGTH, as what is compiled is compiled for each shape. Requires
+pip install 'hier_nmt[export,ctranslate2]'.
 """
 
 import argparse
@@ -139,6 +141,21 @@ def marian_in_transformers(model: Any, tokenizer: Any, num_beams: int, batch_siz
     return run
 
 
+def in_one_shape(model: Any, tokenizer: Any, num_beams: int, length: int, **generate_kwargs: Any) -> System:
+    """A model through `generate`, with a part as one batch of `length` tokens on both sides: shorter sources are
+    padded, of longer ones the end is taken."""
+    options = {"num_beams": num_beams, "min_new_tokens": length, "max_new_tokens": length, **generate_kwargs}
+
+    def run(part: Part) -> tuple[list[str], int]:
+        rows = [(row[-length:] + [0] * length)[:length] for row in source_ids(part, tokenizer)[0]]
+        ids = torch.tensor(rows, device=model.device)
+        with torch.inference_mode():
+            model.generate(input_ids=ids, attention_mask=(ids > 0).long(), **options)
+        return [], length * len(rows)
+
+    return run
+
+
 def marian_in_ctranslate2(
     model: Any, tokenizer: Any, num_beams: int, batch_size: int, compute_type: str, num_threads: int
 ) -> System:
@@ -185,6 +202,14 @@ def systems(options: argparse.Namespace, strategy: str, num_beams: int, num_thre
             return AutoModelForSeq2SeqLM.from_pretrained(options.model, **{**loading, **changes})
         return load_with_config(options.model, alone, **{**loading, **changes})
 
+    if options.one_shape:
+        found = {}
+        for name in options.only:
+            changes, generating = TORCH_OPTIONS.get(name, ({}, {}))
+            other = marian_model(model.config) if name == MARIAN[0] else loaded(**changes)
+            other = other.to(options.device)
+            found[name] = in_one_shape(other, tokenizers[0], num_beams, options.one_shape, **generating)
+        return found
     exported = model if alone is None else loaded()
     found = {}
     for name in options.only:
@@ -214,14 +239,17 @@ def systems(options: argparse.Namespace, strategy: str, num_beams: int, num_thre
 
 
 def parts(options: argparse.Namespace, config: Any) -> list[Part]:
-    """The first sentences of each corpus, some at a time."""
+    """The first sentences of each corpus, some at a time; for one shape as many as a batch has."""
     found = []
+    size = options.batch_size if options.one_shape else PART_SENTENCES
     for path in options.corpus:
         documents = read_documents([path], "json-lines", config.source_language, config.target_language)
         pairs = [pair for item in documents for paragraph in item.paragraphs for pair in paragraph]
         pairs = pairs[: options.limit]
-        for start in range(0, len(pairs), PART_SENTENCES):
-            some = pairs[start : start + PART_SENTENCES]
+        if options.one_shape:
+            pairs = pairs[: len(pairs) // size * size]
+        for start in range(0, len(pairs), size):
+            some = pairs[start : start + size]
             found.append(Part([SourceDocument([[pair.source for pair in some]])], [pair.target for pair in some]))
     return found
 
@@ -298,8 +326,13 @@ def parse_arguments() -> argparse.Namespace:
     names = (*ENGINES, *TORCH_OPTIONS, *MARIAN)
     parser.add_argument("--only", nargs="+", choices=names, default=[*ENGINES, *MARIAN], metavar="NAME")
     parser.add_argument("--device", default="cpu", help="of PyTorch, the only engine elsewhere; default: cpu")
+    parser.add_argument("--one-shape", type=at_least_one, metavar="LENGTH", help="of all batches; see above")
     parser.add_argument("--output", type=Path, metavar="FILE.json", help="write all figures here")
-    return parser.parse_args()
+    options = parser.parse_args()
+    others = set(options.only) - {"torch", *TORCH_OPTIONS, MARIAN[0]}
+    if options.one_shape and (others or options.strategy != ["sentence"]):
+        parser.error("--one-shape is for single sentences, PyTorch and Marian in Transformers: name them with --only")
+    return options
 
 
 def main() -> None:
@@ -308,6 +341,8 @@ def main() -> None:
     logging.set_verbosity_error()
     config: Any = AutoModelForSeq2SeqLM.from_pretrained(options.model).config
     corpus = parts(options, config)
+    if not corpus:
+        raise ValueError(f"--one-shape: no corpus has {options.batch_size} sentences")
     references = [reference for part in corpus for reference in part.references]
     results: list[dict[str, Any]] = []
     for strategy, num_beams, num_threads in itertools.product(options.strategy, options.beams, options.threads):
