@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import torch
 from command_line import run_command
+from tiny_models import tiny_model
 from word_translation import word_tokenizer
 
 from hier_nmt import HierNMTConfig, HierNMTForConditionalGeneration
@@ -102,6 +103,18 @@ def test_nothing_is_exported_otherwise(
         monkeypatch.setenv(name, value)
     assert run_command("translate", text, "--model", document_model, "--beams", 1, *options) == 0
     assert "exporting" not in capsys.readouterr().err
+
+
+def test_models_that_walk_down_a_tree_are_not_exported_unasked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(model_engines, "_LIBRARIES", {"onnx": ("torch",)})
+    announced: list[str] = []
+    exported: list[str] = []
+    monkeypatch.setattr(model_engines, "_cached_export", lambda model, engine: exported.append(engine))
+    for attention in ("hierarchical", "conditional"):
+        model = tiny_model(encoder_self_attention=attention, cross_attention=attention)
+        model_engines.export_for_auto(model, announced.append)
+    assert len(announced) == 1
+    assert exported == ["onnx"]
 
 
 def test_an_export_that_fails_leaves_the_text_to_pytorch(

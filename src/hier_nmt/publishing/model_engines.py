@@ -10,6 +10,7 @@ import os
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import torch
 from transformers import GenerationConfig, PreTrainedModel
@@ -25,7 +26,6 @@ logger = logging.getLogger(__name__)
 # Part of the names in the cache; another one where what is exported from the same weights changes.
 _VERSION = 8
 _CTRANSLATE2 = ("ctranslate2", "ctranslate2-int8")
-# Larger models take minutes and several times their memory to export, which nobody asked for.
 _MAX_PARAMETERS = 100_000_000
 # What has to be installed for an engine.
 _LIBRARIES = {"ctranslate2": ("ctranslate2",), "onnx": ("onnx", "onnxruntime", "onnxscript")}
@@ -82,7 +82,7 @@ def export_for_auto(model: PreTrainedModel, announce: Callable[[str], None]) -> 
         model: as `with_engine(model, "auto")` returned it.
         announce: is given a line of text before the export begins.
     """
-    if isinstance(model, Ctranslate2Model | OnnxModel) or model.num_parameters() > _MAX_PARAMETERS:
+    if isinstance(model, Ctranslate2Model | OnnxModel) or _takes_long_to_export(model):
         return
     engine = _fastest_engine(model, exports=True)
     if engine == "torch":
@@ -92,6 +92,15 @@ def export_for_auto(model: PreTrainedModel, announce: Callable[[str], None]) -> 
         _cached_export(model, engine)
     except (OSError, RuntimeError, ValueError) as error:
         logger.warning("PyTorch runs the model, as its export failed: %s", error)
+
+
+def _takes_long_to_export(model: PreTrainedModel) -> bool:
+    """Whether an export takes so long, or so much memory, that nobody would want it unasked."""
+    config: Any = model.config
+    names = ("encoder_self_attention", "cross_attention", "context_block")
+    # The export of six hierarchical layers did not end within twelve minutes of a slow core.
+    has_trees = any(getattr(config, name, None) == "hierarchical" for name in names)
+    return has_trees or model.num_parameters() > _MAX_PARAMETERS
 
 
 def _check(model: PreTrainedModel, engine: str) -> None:
