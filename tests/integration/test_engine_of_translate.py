@@ -23,7 +23,6 @@ def document_model(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("document_model")
     tokenizer = word_tokenizer()
     torch.manual_seed(0)
-    slots = ("encoder_self_attention", "decoder_self_attention", "cross_attention")
     config = HierNMTConfig(
         vocab_size=len(tokenizer),
         d_model=16,
@@ -35,7 +34,7 @@ def document_model(tmp_path_factory: pytest.TempPathFactory) -> str:
         max_source_tokens=40,
         source_language="en",
         target_language="fr",
-        **dict.fromkeys(slots, "conditional"),
+        cross_attention="conditional",
     )
     HierNMTForConditionalGeneration(config).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
