@@ -2,43 +2,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """The engine that `hier-nmt translate` takes by itself: one that must be exported for where there is much text."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 from command_line import run_command
 from tiny_models import tiny_model
-from word_translation import word_tokenizer
 
-from hier_nmt import HierNMTConfig, HierNMTForConditionalGeneration
 from hier_nmt.cli import translate
 from hier_nmt.cli.translation_task import _pipeline
 from hier_nmt.publishing import model_engines
 
 
 @pytest.fixture(scope="module")
-def document_model(tmp_path_factory: pytest.TempPathFactory) -> str:
+def document_model(tmp_path_factory: pytest.TempPathFactory, write_checkpoint: Callable[..., str]) -> str:
     """A tiny untrained model that reads whole documents, which CTranslate2 does not run."""
-    folder = tmp_path_factory.mktemp("document_model")
-    tokenizer = word_tokenizer()
-    torch.manual_seed(0)
-    config = HierNMTConfig(
-        vocab_size=len(tokenizer),
-        d_model=16,
-        encoder_layers=1,
-        decoder_layers=1,
-        encoder_attention_heads=2,
-        decoder_attention_heads=2,
-        window_sentences=0,
-        max_source_tokens=40,
-        source_language="en",
-        target_language="fr",
-        cross_attention="conditional",
-    )
-    HierNMTForConditionalGeneration(config).save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return str(folder)
+    changes = {"window_sentences": 0, "max_source_tokens": 40, "cross_attention": "conditional"}
+    return write_checkpoint(tmp_path_factory.mktemp("document_model"), **changes)
 
 
 @pytest.fixture
