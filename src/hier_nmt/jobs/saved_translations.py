@@ -114,11 +114,14 @@ class TranslationFile:
     def _check_header(self, header: Any, settings: dict[str, Any]) -> None:
         if not isinstance(header, dict) or header.get("format") != FILE_FORMAT:
             raise ResumeError(f"{self.path} exists and is not a file of translations; it is not overwritten")
-        then = header["settings"]
+        then = {"engine": "torch", **header["settings"]}
         differing = [name for name in {**then, **settings} if then.get(name) != settings.get(name)]
         if differing:
             changes = "; ".join(f"{name}: then {then.get(name)!r}, now {settings.get(name)!r}" for name in differing)
-            raise ResumeError(f"{self.path} was made with other settings ({changes}); choose another output file")
+            advice = "choose another output file"
+            if "engine" in differing:
+                advice += f", or continue with engine {then['engine']!r}"
+            raise ResumeError(f"{self.path} was made with other settings ({changes}); {advice}")
 
 
 @contextmanager
@@ -193,6 +196,7 @@ def _settings(translator: DocumentTranslator) -> dict[str, Any]:
         **({} if translator.glossary_method == "auto" else {"glossary_method": translator.glossary_method}),
         **({} if translator.policy.keep_numbers else {"keep_numbers": False}),
         "dtype": str(model.dtype),
+        "engine": getattr(model, "engine", "torch"),
         "model": _model_hash(model),
         "tokenizers": [_vocabulary_hash(tokenizer) for tokenizer in (vocabulary.source, vocabulary.target)],
     }

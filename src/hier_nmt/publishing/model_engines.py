@@ -69,8 +69,8 @@ def with_engine(model: PreTrainedModel, engine: str, num_threads: int | None = N
         wrapped = OnnxModel(model, folder, num_threads)
     wrapped.generation_config = GenerationConfig.from_dict(model.generation_config.to_dict())
     wrapped.name_or_path = model.name_or_path
-    # It has no weights by which an interrupted run could know it again.
-    wrapped.weights_digest = folder.name  # type: ignore[assignment]
+    # By these an interrupted run knows it again; it has no weights.
+    wrapped.engine, wrapped.weights_digest = engine, folder.name  # type: ignore[assignment]
     return wrapped.eval()
 
 

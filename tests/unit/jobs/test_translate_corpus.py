@@ -129,6 +129,16 @@ def test_other_settings_are_refused_and_named(tmp_path) -> None:
     assert file.read_bytes() == content
 
 
+def test_another_engine_is_named_with_the_way_to_continue(tmp_path) -> None:
+    file = tmp_path / "out.jsonl"
+    translate(WordTranslator(), SOURCES, output_file=file)
+    exported = WordTranslator()
+    exported.engine, exported.weights_digest = "onnx", "0a1b-onnx"
+    message = "engine: then 'torch', now 'onnx'; .*choose another output file, or continue with engine 'torch'"
+    with pytest.raises(ResumeError, match=message):
+        translate(exported, SOURCES, output_file=file)
+
+
 def test_weights_that_differ_are_another_model(tmp_path) -> None:
     for value in (1.0, 1.5):
         model = WordTranslator()
