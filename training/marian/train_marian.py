@@ -97,8 +97,11 @@ def sentence_pairs(corpora: TrainingCorpora, seed: int) -> Dataset:
     return pairs.select(random.permutation(np.repeat(np.arange(len(corpus)), copies)))
 
 
-def train_tokenizer(pairs: Dataset, output_dir: Path, vocab_size: int, max_sentences: int) -> None:
-    """Writes the files of a Marian tokenizer: one SentencePiece model for both languages, twice, and its vocabulary."""
+def train_tokenizer(pairs: Dataset, output_dir: Path, vocab_size: int, max_sentences: int, whole: list[str]) -> None:
+    """Writes the files of a Marian tokenizer: one SentencePiece model for both languages, twice, and its vocabulary.
+
+    Words of `whole` are one token, where SentencePiece would take several that are more frequent.
+    """
 
     def sentences() -> Iterator[str]:
         for pair in pairs.select(range(min(len(pairs), max_sentences))):
@@ -107,6 +110,7 @@ def train_tokenizer(pairs: Dataset, output_dir: Path, vocab_size: int, max_sente
     output_dir.mkdir(parents=True, exist_ok=True)
     # Marian's vocabulary has three tokens more: the end, the unknown token and padding.
     options: dict[str, Any] = {"vocab_size": vocab_size, "character_coverage": 0.9999, "split_digits": True}
+    options["user_defined_symbols"] = [f"▁{word}" for word in whole]
     with open(output_dir / "source.spm", "wb") as file:
         sentencepiece.SentencePieceTrainer.train(sentence_iterator=sentences(), model_writer=file, **options)
     (output_dir / "target.spm").write_bytes((output_dir / "source.spm").read_bytes())
