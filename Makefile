@@ -117,15 +117,18 @@ define install  # (directory of the venv, constraints or nothing, what to instal
 		"and $(PYTHON) is none; name one: make PYTHON=python3.11 ..."; exit 1; }
 	@test -x $(1)/bin/pip || $(PYTHON) -m venv $(1)
 	@echo "Installing into $(1) (a few minutes the first time) ..."
-	@$(1)/bin/python $(PIP_INSTALL) $(if $(2),-c $(2)) $(3)
+	@$(1)/bin/python $(PIP_INSTALL) --no-compile $(if $(2),-c $(2)) $(3)
+	@# As pip does, but on every core; some packages have files that are no Python of this version.
+	@$(1)/bin/python -m compileall -qq -j 0 -x '/tests?/' $(1)/lib || true
 	@touch $@
 endef
 
 $(RUNTIME): $(REQUIREMENTS) constraints.txt
 	$(call install,.venv,constraints.txt,-e '.[eval]')
 
-$(DEV): $(RUNTIME)
+$(DEV): $(REQUIREMENTS) constraints.txt
 	$(call install,.venv,constraints.txt,-e '.[dev$(comma)eval$(comma)train$(comma)plot]')
+	@touch $(RUNTIME)
 
 $(TRITON): $(DEV)
 	$(call install,.venv,constraints.txt,-e '.[triton]')
