@@ -64,7 +64,7 @@ def comparison(tmp_path: Path) -> Path:
         },
         "tokenizer": {"vocab_size": 300},
         "model": {**sizes, "encoder_attention_heads": 2, "decoder_attention_heads": 2, "window_sentences": 1},
-        "training": {"output_dir": "given by the comparison", "max_steps": 2, "use_cpu": True, "report_to": "none"},
+        "training": {"output_dir": "any", "max_steps": 2, "logging_steps": 1, "use_cpu": True, "report_to": "none"},
     }
     (tmp_path / "recipe.yaml").write_text(yaml.safe_dump(recipe), encoding="utf-8")
     content = {
@@ -106,6 +106,9 @@ def test_systems_are_trained_and_measured_once(
     assert first["own context"] in ("0.0", "100.0")
     assert re.fullmatch(r"\d+\.\d\d", second["the same, BLEU"])
     assert re.fullmatch(r"\d+\.\d{3}", second["loss, same"])
+    assert first["trained"] == first["parameters"] == "0.0 M"
+    assert float(first["s a step"]) > 0
+    assert first["the same, seconds"].isdigit()
     details = json.loads((tmp_path / "runs" / "results.json").read_text(encoding="utf-8"))
     recipes = [system["training"]["recipe"] for system in details]
     assert [recipe["model"]["window_sentences"] for recipe in recipes] == [1, 2]

@@ -276,13 +276,15 @@ def write_results(runs: Sequence[Run], measurements: Sequence[Measurement], outp
 
 
 def training_cells(summary: dict[str, Any]) -> dict[str, str]:
-    """Parameters, target tokens, minutes and the final losses of a training."""
+    """Parameters, target tokens, time and the final losses of a training."""
     if not summary:
         return {}
     cells = {"parameters": f"{summary['num_parameters'] / 1e6:.1f} M"}
+    cells["trained"] = f"{summary['num_trained_parameters'] / 1e6:.1f} M"
     if summary["num_target_tokens"]:
         cells["target tokens"] = f"{summary['num_target_tokens'] / 1e6:.2f} M"
         cells["minutes"] = f"{summary['train_seconds'] / 60:.1f}"
+        cells["s a step"] = f"{summary['train_seconds'] / summary['steps']:.2f}"
     final = summary["metrics"].get("final") or {}
     losses = {key.removeprefix("eval_loss_"): value for key, value in final.items() if key.startswith("eval_loss_")}
     return cells | {f"loss, {name}": f"{value:.3f}" for name, value in losses.items()}
@@ -298,6 +300,7 @@ def measured_cells(one: Measurement, result: dict[str, Any]) -> Iterator[tuple[s
             for score in report["scores"]:
                 if score["name"] in SCORES:
                     yield f"{one.column}, {score['name']}", f"{score['value']:.2f}"
+            yield f"{one.column}, seconds", f"{result['decoding'][report['label']]['seconds']:.0f}"
 
 
 if __name__ == "__main__":

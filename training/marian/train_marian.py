@@ -11,6 +11,7 @@ text comes from this package: the cleaned corpora of another recipe. The same co
 import json
 import sys
 from collections.abc import Iterator
+from io import BytesIO
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ import sentencepiece
 import torch
 import yaml
 from datasets import Dataset
+from sentencepiece.sentencepiece_model_pb2 import ModelProto  # type: ignore[attr-defined]  # made when it is imported
 from transformers import (
     AutoModelForSeq2SeqLM,
     DataCollatorForSeq2Seq,
@@ -108,15 +110,19 @@ def train_tokenizer(pairs: Dataset, output_dir: Path, vocab_size: int, max_sente
             yield from (pair["source"], pair["target"])
 
     output_dir.mkdir(parents=True, exist_ok=True)
+    content = BytesIO()
     # Marian's vocabulary has three tokens more: the end, the unknown token and padding.
     options: dict[str, Any] = {"vocab_size": vocab_size, "character_coverage": 0.9999, "split_digits": True}
     options["user_defined_symbols"] = [f"▁{word}" for word in whole]
-    with open(output_dir / "source.spm", "wb") as file:
-        sentencepiece.SentencePieceTrainer.train(sentence_iterator=sentences(), model_writer=file, **options)
-    (output_dir / "target.spm").write_bytes((output_dir / "source.spm").read_bytes())
-    model = sentencepiece.SentencePieceProcessor(model_file=str(output_dir / "source.spm"))
-    ids = range(model.get_piece_size())
-    pieces = [model.id_to_piece(one) for one in ids if not (model.is_control(one) or model.is_unknown(one))]
+    sentencepiece.SentencePieceTrainer.train(sentence_iterator=sentences(), model_writer=content, **options)
+    model = ModelProto.FromString(content.getvalue())
+    for piece in model.pieces:
+        # As others, but preferred to all: fast tokenizers know no other kind.
+        if piece.type == piece.USER_DEFINED:
+            piece.type, piece.score = piece.NORMAL, 0.0
+    for name in ("source.spm", "target.spm"):
+        (output_dir / name).write_bytes(model.SerializeToString())
+    pieces = [piece.piece for piece in model.pieces if piece.type == piece.NORMAL]
     vocabulary = {piece: index for index, piece in enumerate(["</s>", "<unk>", *pieces, "<pad>"])}
     (output_dir / "vocab.json").write_text(json.dumps(vocabulary, ensure_ascii=False), encoding="utf-8")
 

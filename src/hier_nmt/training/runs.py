@@ -291,10 +291,12 @@ def _summary(
 ) -> dict[str, Any]:
     training_logs = [entry for entry in trainer.state.log_history if "train_seconds" in entry]
     last = training_logs[-1] if training_logs else {}
+    parameters = list(trainer.model.parameters())
     return {
         "recipe": recipe.as_dict(),
         "data": data.figures,
-        "num_parameters": sum(parameter.numel() for parameter in trainer.model.parameters()),
+        "num_parameters": sum(parameter.numel() for parameter in parameters),
+        "num_trained_parameters": sum(parameter.numel() for parameter in parameters if parameter.requires_grad),
         "steps": trainer.state.global_step,
         "epochs": trainer.state.epoch,
         "num_target_tokens": last.get("num_target_tokens"),
