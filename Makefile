@@ -119,7 +119,7 @@ define install  # (directory of the venv, constraints or nothing, what to instal
 	@echo "Installing into $(1) (a few minutes the first time) ..."
 	@$(1)/bin/python $(PIP_INSTALL) --no-compile $(if $(2),-c $(2)) $(3)
 	@# As pip does, but on every core; some packages have files that are no Python of this version.
-	@$(1)/bin/python -m compileall -qq -j 0 -x 'site-packages/.*/tests?/' $(1)/lib || true
+	@$(1)/bin/python -m compileall -qq -j 0 -x 'site-packages/.*/tests?/' $(1)/lib src || true
 	@touch $@
 endef
 
