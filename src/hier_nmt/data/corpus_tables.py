@@ -7,6 +7,7 @@ are built as Arrow arrays, a few documents at a time, so that memory use does no
 """
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
@@ -158,9 +159,20 @@ def _rows_of_corpora(corpora: TrainingCorpora, cache_key: tuple[Any, ...]) -> It
         if previous is not None:
             yield previous
         previous = _text_row(document, corpus, report)
-    if previous is not None:
-        rest = _take_skipped(report)
-        yield {**previous, **{name: previous[name] + rest[name] for name in rest}}
+    if previous is None:
+        raise _nothing_left(corpora, report)
+    rest = _take_skipped(report)
+    yield {**previous, **{name: previous[name] + rest[name] for name in rest}}
+
+
+def _nothing_left(corpora: TrainingCorpora, report: CleaningReport) -> CorpusError:
+    """The error of corpora whose pairs were all dropped, with the reasons."""
+    reasons: Counter[str] = Counter()
+    for (_, reason), count in report.dropped.items():
+        reasons[reason] += count
+    reasons.update(kind for kind, _ in report.skipped)
+    files = ", ".join(str(path) for corpus in corpora.corpora for path in corpus.path)
+    return CorpusError(files, None, "no sentence pair is left", ", ".join(f"{n} {why}" for why, n in reasons.items()))
 
 
 def _rows_of_documents(documents: tuple[ParallelDocument, ...]) -> Iterator[dict[str, Any]]:

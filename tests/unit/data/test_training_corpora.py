@@ -1,10 +1,13 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
+from dataclasses import replace
+
 import datasets
 import numpy as np
 import pytest
 
 from hier_nmt.data.augmentation import Augmentation, PairAugmenter
+from hier_nmt.data.corpus_files import CorpusError
 from hier_nmt.data.corpus_tables import corpora_table, read_report
 from hier_nmt.data.documents import ParallelDocument, SentencePair
 from hier_nmt.data.pair_cleaning import Cleaning
@@ -50,6 +53,13 @@ def test_the_table_reports_what_was_skipped_even_after_the_last_document(corpora
         report = read_report(table)
         assert table["corpus"][:] == [0, 1]
         assert report.dropped == {(0, "in an excluded file"): 1, (1, "too many copies"): 2}
+
+
+def test_corpora_of_which_nothing_is_left_are_named_with_the_reasons(corpora, tmp_path):
+    nothing = replace(corpora, excluded=corpora.corpora)
+    message = r"a\.tsv, .*b\.jsonl: no sentence pair is left: 5 in an excluded file"
+    with pytest.raises(CorpusError, match=message):
+        corpora_table(nothing, tmp_path / "cache")
 
 
 def test_a_change_of_the_cleaning_makes_another_table(corpora, tmp_path):
