@@ -178,8 +178,11 @@ def run(options: argparse.Namespace) -> None:
         if workers.count > 1:
             options.device = device_of(options.device, workers)
         total = DecodingStatistics()
-        num_sentences = _translate_all(files, workers, total)
+        num_sentences, folders = _translate_all(files, workers, total)
     if workers.is_main:
+        # Now that the processes that used them have ended; those that another program started may be about to.
+        for folder in folders:
+            shutil.rmtree(folder, ignore_errors=True)
         known = f", {total.num_from_memory} of them from the translation memory," if options.memory else ""
         print(f"{num_sentences} sentences{known} in {time.perf_counter() - start:.0f} seconds", file=sys.stderr)
 
@@ -225,13 +228,15 @@ def _with(options: argparse.Namespace, **changed: Any) -> argparse.Namespace:
     return argparse.Namespace(**{**vars(options), **changed})
 
 
-def _translate_all(files: Sequence[argparse.Namespace], workers: Workers, total: DecodingStatistics) -> int:
-    """Translates all files and returns the number of sentences; the counts are added to `total`. Errors in any of them
-    come before the first is translated."""
+def _translate_all(
+    files: Sequence[argparse.Namespace], workers: Workers, total: DecodingStatistics
+) -> tuple[int, list[Path]]:
+    """Translates all files and returns the number of sentences, and the folders of what several processes share; the
+    counts are added to `total`. Errors in any of the files come before the first is translated."""
     # A single file is read but once.
     folders = [check_task(one, workers) for one in files] if len(files) > 1 or workers.count > 1 else []
     if workers.count == 1:
-        return sum(len(translate(one, total=total)) for one in files)
+        return sum(len(translate(one, total=total)) for one in files), []
     if workers.is_main:
         for folder in folders:
             folder.mkdir(parents=True, exist_ok=True)
@@ -244,6 +249,4 @@ def _translate_all(files: Sequence[argparse.Namespace], workers: Workers, total:
                 waiting.append(one)
     if workers.is_main:
         num_sentences += sum(len(translate(one, workers, total=total)) for one in waiting)
-        for folder in folders:
-            shutil.rmtree(folder)
-    return num_sentences
+    return num_sentences, folders

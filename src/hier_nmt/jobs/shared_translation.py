@@ -27,7 +27,7 @@ _PARENT = "HIER_NMT_PARENT_PROCESS"
 
 
 class UnfinishedWork(Exception):
-    """Some groups are being translated by other processes."""
+    """Some groups are, or were, translated by other processes."""
 
 
 @dataclass(frozen=True)
@@ -106,6 +106,17 @@ def work_through(
                 if not waits:
                     raise UnfinishedWork
                 time.sleep(_POLLING_SECONDS)
+
+
+def when_free(action: Callable[[], object]) -> None:
+    """Does what needs a file as soon as no other process has locked it."""
+    while True:
+        try:
+            action()
+            return
+        except BlockingIOError:
+            _check_parent()
+            time.sleep(_POLLING_SECONDS)
 
 
 def groups_of(sizes: Sequence[int], group_sentences: int) -> list[range]:

@@ -4,6 +4,7 @@
 
 import logging
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,16 @@ from ..translation.document_translator import DocumentTranslator
 from ..translation.translation_documents import SourceDocument, TranslatedDocument
 from ..translation.translation_report import DecodingStatistics
 from .saved_translations import Paragraphs, TranslationFile, opened_translations
-from .shared_translation import GROUP_SENTENCES, PREFIX_GROUP_SENTENCES, Workers, group_file, groups_of, work_through
+from .shared_translation import (
+    GROUP_SENTENCES,
+    PREFIX_GROUP_SENTENCES,
+    UnfinishedWork,
+    Workers,
+    group_file,
+    groups_of,
+    when_free,
+    work_through,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -59,7 +69,7 @@ def translate_documents(
         results: the translated documents are added to it, with what happened to their sentences and their confidences.
         workers: this process and others that translate the same documents at the same time with the same arguments;
             `output_file` is then a folder, which exists.
-        waits: wait for what the others are translating.
+        waits: wait for what the others are translating; without it, only the main worker reads what they have.
         options: of `DocumentTranslator`, such as `strategy`, `target_tokenizer` and `generate_kwargs`.
 
     Raises:
@@ -67,7 +77,8 @@ def translate_documents(
         ValueError: as `DocumentTranslator`.
         ResumeError: `output_file` belongs to another model, other settings or other documents.
         BlockingIOError: another process is writing `output_file`.
-        UnfinishedWork: other workers are still translating, and `waits` is False.
+        UnfinishedWork: `waits` is False, and others are still translating or, if this is not the main worker, have
+            translated.
     """
     check_positive(group_sentences=group_sentences)
 
@@ -131,9 +142,11 @@ def _translate_together(
     work_through(
         [sum(sizes[place] for place in group) for group in groups], Path(folder), translate, workers, waits, progress
     )
-    for index in set(range(len(groups))) - set(found):
-        # Reads what another process has translated.
-        translate(index, group_file(Path(folder), index))
+    others = set(range(len(groups))) - set(found)
+    if others and not (waits or workers.is_main):
+        raise UnfinishedWork
+    for index in others:
+        when_free(partial(translate, index, group_file(Path(folder), index)))
     return [document for index in range(len(groups)) for document in found[index]]
 
 

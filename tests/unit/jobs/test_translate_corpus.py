@@ -1,13 +1,17 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
 import json
+import threading
+import time
 
 import pytest
 import torch
 from word_translation import WordTranslator
 
 from hier_nmt.data.documents import ParallelDocument, SentencePair
+from hier_nmt.data.text_files import locked
 from hier_nmt.jobs.saved_translations import ResumeError, read_translations
+from hier_nmt.jobs.shared_translation import UnfinishedWork, Workers, group_file
 from hier_nmt.jobs.translate_corpus import translate_documents
 from hier_nmt.translation.translation_report import DecodingStatistics
 
@@ -202,3 +206,23 @@ def test_lone_surrogates_come_back_from_the_file(tmp_path) -> None:
     model = WordTranslator()
     assert translate(model, documents, output_file=file) == first
     assert model.windows == []
+
+
+def test_what_others_have_translated_is_read_by_the_main_worker_when_it_is_free(tmp_path) -> None:
+    assert translate(WordTranslator(), SOURCES, output_file=tmp_path, workers=Workers(1, 2)) == EXPECTED
+    is_locked = threading.Event()
+
+    def hold() -> None:
+        with locked(group_file(tmp_path, 0)):
+            is_locked.set()
+            time.sleep(0.5)
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    is_locked.wait()
+    model = WordTranslator()
+    assert translate(model, SOURCES, output_file=tmp_path, workers=Workers(0, 2), waits=False) == EXPECTED
+    holder.join()
+    assert model.batches == []
+    with pytest.raises(UnfinishedWork):
+        translate(model, SOURCES, output_file=tmp_path, workers=Workers(1, 2), waits=False)
