@@ -18,8 +18,7 @@ from hier_nmt.publishing import model_engines
 @pytest.fixture(scope="module")
 def document_model(tmp_path_factory: pytest.TempPathFactory, write_checkpoint: Callable[..., str]) -> str:
     """A tiny untrained model that reads whole documents, which CTranslate2 does not run."""
-    changes: dict[str, Any] = {"window_sentences": 0, "max_source_tokens": 40, "segment_embedding": "sinusoidal"}
-    changes |= {"encoder_layers": 1, "decoder_layers": 1}
+    changes = {"window_sentences": 0, "max_source_tokens": 40, "segment_embedding": "sinusoidal"}
     return write_checkpoint(tmp_path_factory.mktemp("document_model"), **changes)
 
 

@@ -31,7 +31,7 @@ def recipe(tmp_path: Path) -> Path:
     (tmp_path / "text.yaml").write_text(yaml.safe_dump(sections), encoding="utf-8")
     settings = yaml.safe_load((SCRIPT.parent / "en-fr.yaml").read_text(encoding="utf-8"))
     settings["data"]["recipe"] = "text.yaml"
-    settings["tokenizer"] |= {"vocab_size": 60, "max_sentences": 1000, "whole": ["est"]}
+    settings["tokenizer"] |= {"vocab_size": 60, "max_sentences": 1000, "whole_words": ["est"]}
     settings["model"] |= {"d_model": 16, "encoder_layers": 1, "decoder_layers": 1}
     settings["data"] |= {"max_tokens_per_batch": 100}
     settings["training"] |= {"output_dir": str(tmp_path / "base"), "use_cpu": True}

@@ -99,10 +99,12 @@ def sentence_pairs(corpora: TrainingCorpora, seed: int) -> Dataset:
     return pairs.select(random.permutation(np.repeat(np.arange(len(corpus)), copies)))
 
 
-def train_tokenizer(pairs: Dataset, output_dir: Path, vocab_size: int, max_sentences: int, whole: list[str]) -> None:
+def train_tokenizer(
+    pairs: Dataset, output_dir: Path, vocab_size: int, max_sentences: int, whole_words: list[str]
+) -> None:
     """Writes the files of a Marian tokenizer: one SentencePiece model for both languages, twice, and its vocabulary.
 
-    Words of `whole` are one token, where SentencePiece would take several that are more frequent.
+    Each of `whole_words` becomes one token, even where SentencePiece would prefer several more frequent ones.
     """
 
     def sentences() -> Iterator[str]:
@@ -113,11 +115,11 @@ def train_tokenizer(pairs: Dataset, output_dir: Path, vocab_size: int, max_sente
     content = BytesIO()
     # Marian's vocabulary has three tokens more: the end, the unknown token and padding.
     options: dict[str, Any] = {"vocab_size": vocab_size, "character_coverage": 0.9999, "split_digits": True}
-    options["user_defined_symbols"] = [f"▁{word}" for word in whole]
+    options["user_defined_symbols"] = [f"▁{word}" for word in whole_words]
     sentencepiece.SentencePieceTrainer.train(sentence_iterator=sentences(), model_writer=content, **options)
     model = ModelProto.FromString(content.getvalue())
     for piece in model.pieces:
-        # As others, but preferred to all: fast tokenizers know no other kind.
+        # Fast tokenizers know normal pieces alone; this score is higher than any other.
         if piece.type == piece.USER_DEFINED:
             piece.type, piece.score = piece.NORMAL, 0.0
     for name in ("source.spm", "target.spm"):

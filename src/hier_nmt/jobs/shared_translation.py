@@ -109,7 +109,7 @@ def work_through(
 
 
 def when_free(action: Callable[[], object]) -> None:
-    """Does what needs a file as soon as no other process has locked it."""
+    """Runs an action that locks a file, again and again until no other process has locked it."""
     while True:
         try:
             action()
