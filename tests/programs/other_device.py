@@ -19,6 +19,7 @@ from pretended_device import PretendedDevice
 from tiny_models import BOS, CONDITIONAL, EOS, HIERARCHICAL, PAD, PAR, SEP, UNK, source_inputs, window_inputs
 from transformers import PreTrainedModel
 
+from hier_nmt.attention import gated_context, positions
 from hier_nmt.kernels.torch_cpu import processor
 from hier_nmt.ops.selected_attention import attend_selected_sentences
 
@@ -37,6 +38,17 @@ LONG = [[SEP if place % 10 == 9 else 6 + place % 20 for place in range(499)] + [
 SHORT = [LONG[0][-50:]]
 BEAMS = {"num_beams": 2, "decoder_start_token_id": BOS}
 LONG_SIZES = {"max_position_embeddings": 512, "max_sentence_positions": 64}
+
+
+def take_sines_of_the_processor() -> None:
+    """Lets all devices have the same sines: they are float32, and their last bit depends on the device."""
+    encoding = positions.sinusoidal_encoding
+
+    def encoding_of_the_processor(places: torch.Tensor, *options: Any) -> torch.Tensor:
+        return encoding(places.cpu(), *options).to(places.device)
+
+    for module in (gated_context, positions):
+        module.sinusoidal_encoding = encoding_of_the_processor  # type: ignore[attr-defined]
 
 
 def on_device(inputs: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
@@ -140,6 +152,8 @@ def main() -> None:
     device = PretendedDevice() if NAME == pretended_device.NAME else Gpu()
     if isinstance(device, PretendedDevice):
         check_copies(device)
+    else:
+        take_sines_of_the_processor()
     check_popular_sentence(device)
     for changes in tiny_models.VARIANTS.values():
         check(device, tiny_models.tiny_model(**changes), window_inputs())
