@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 from torch.autograd.function import once_differentiable
+from torch.nn.functional import pad
 
 from ..configuration.configuration_choices import IGNORED_LABEL
 
@@ -68,22 +69,23 @@ def contrast_margin_loss(
     margin: float,
     context_discount: float,
     num_items_in_batch: torch.Tensor | int | None = None,
+    continues_word: torch.Tensor | None = None,
 ) -> torch.Tensor:
     """The weighted sum of max(0, margin - (log p(label) - log p(counterpart))), divided by `num_items_in_batch`.
 
-    It is summed over the labels after the first sentence of their row that are the first token of a pair; a label in
-    several pairs has a hinge for each of its counterparts. The weights are those of `context_discounted_cross_entropy`.
-    Takes the arguments of that function, and:
+    It is summed over the `contrast_positions`; a label in several pairs has a hinge for each of its counterparts. The
+    weights are those of `context_discounted_cross_entropy`. Takes the arguments of that function, and:
 
     Args:
         token_pairs: ids [P, 2], a token and its counterpart.
         margin: by how much the log-probability of the label must exceed that of its counterpart.
+        continues_word: see `contrast_positions`.
     """
     _check_fraction("context_discount", context_discount, upper_is_allowed=True)
     _check_shapes(logits, labels, label_sentence_ids)
     is_predicted = labels != IGNORED_LABEL  # [B, T]
     num_items = _num_items(is_predicted, num_items_in_batch)
-    has_counterpart = contrast_positions(labels, label_sentence_ids, token_pairs)  # [B, T, P]
+    has_counterpart = contrast_positions(labels, label_sentence_ids, token_pairs, continues_word)  # [B, T, P]
     contrasted = labels.masked_fill(~has_counterpart.any(-1), 0)
     token_ids = torch.cat([contrasted[..., None], token_pairs[:, 1].expand(*labels.shape, -1)], dim=-1)
     # One gather, since the gradient of each would be as large as the logits.
@@ -126,12 +128,14 @@ class WordContrast:
         weight: factor on the cross-entropy of these tokens, except in the first sentence of a row.
         margin: see `contrast_margin_loss`; 0: that loss is not added.
         margin_weight: factor on that loss.
+        continues_word: see `contrast_positions`.
     """
 
     token_pairs: torch.Tensor
     weight: float = 1.0
     margin: float = 0.0
     margin_weight: float = 1.0
+    continues_word: torch.Tensor | None = None
 
 
 @dataclass(frozen=True)
@@ -158,7 +162,8 @@ class CrossEntropyLoss:
         contrast, token_weights = self.contrast, None
         if contrast is not None:
             token_weights = contrast_token_weights(
-                labels, label_sentence_ids, contrast.token_pairs, contrast.weight, _compute_dtype(logits)
+                *(labels, label_sentence_ids, contrast.token_pairs, contrast.weight, _compute_dtype(logits)),
+                contrast.continues_word,
             )
         loss = context_discounted_cross_entropy(
             *(logits, labels, label_sentence_ids, context_discount, self.label_smoothing, num_items_in_batch),
@@ -168,7 +173,7 @@ class CrossEntropyLoss:
             return loss
         return loss + contrast.margin_weight * contrast_margin_loss(
             *(logits, labels, label_sentence_ids, contrast.token_pairs, contrast.margin, context_discount),
-            num_items_in_batch,
+            *(num_items_in_batch, contrast.continues_word),
         )
 
     def per_token(self, logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
@@ -224,7 +229,10 @@ def current_sentence_weights(
 
 
 def contrast_positions(
-    labels: torch.Tensor, label_sentence_ids: torch.Tensor, token_pairs: torch.Tensor
+    labels: torch.Tensor,
+    label_sentence_ids: torch.Tensor,
+    token_pairs: torch.Tensor,
+    continues_word: torch.Tensor | None = None,
 ) -> torch.Tensor:
     """Boolean [B, T, P]: True where the label is the first token of the pair, after the first sentence of its row.
 
@@ -234,8 +242,15 @@ def contrast_positions(
         labels: [B, T].
         label_sentence_ids: [B, T].
         token_pairs: ids [P, 2].
+        continues_word: boolean [V], the tokens that continue the word before them, or None. A label in front of one is
+            the beginning of another word, such as "Elle" of "Elle|s", and no position.
     """
-    return (labels[..., None] == token_pairs[:, 0]) & (label_sentence_ids > 1)[..., None]
+    positions = (labels[..., None] == token_pairs[:, 0]) & (label_sentence_ids > 1)[..., None]
+    if continues_word is None:
+        return positions
+    following = labels[:, 1:]
+    is_continued = continues_word[following.clamp_min(0)] & (following != IGNORED_LABEL)
+    return positions & ~pad(is_continued, (0, 1))[..., None]
 
 
 def contrast_token_weights(
@@ -244,9 +259,10 @@ def contrast_token_weights(
     token_pairs: torch.Tensor,
     weight: float,
     dtype: torch.dtype = torch.float32,
+    continues_word: torch.Tensor | None = None,
 ) -> torch.Tensor:
     """Weight of each label, [B, T]: `weight` at the `contrast_positions` of any pair, 1 elsewhere."""
-    is_contrasted = contrast_positions(labels, label_sentence_ids, token_pairs).any(-1)
+    is_contrasted = contrast_positions(labels, label_sentence_ids, token_pairs, continues_word).any(-1)
     return torch.ones(labels.shape, dtype=dtype, device=labels.device).masked_fill(is_contrasted, weight)
 
 

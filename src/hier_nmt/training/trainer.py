@@ -30,7 +30,7 @@ from ..data.collator import DocumentCollator, TokenBatchSampler
 from ..data.window_tables import CORPUS_COLUMN, LENGTH_COLUMN, column_of, side_lengths
 from ..ops.document_structure import sentence_ids_from_tokens
 from ..publishing.hub import CARD_FILE, complete_card
-from .contrast_words import contrast_token_pairs
+from .contrast_words import contrast_token_pairs, word_continuations
 from .losses import CrossEntropyLoss, SquaredErrorLoss, WordContrast, current_sentence_weights
 from .sharding import check_full_state_dict, full_weights, shard_tied_weights
 from .source_word_dropout import SourceWordDropout, source_word_dropout
@@ -364,7 +364,8 @@ def _word_contrast(
     if target_tokenizer is None:
         raise ValueError("contrast_words need a tokenizer: give processing_class or target_tokenizer")
     pairs = torch.tensor(contrast_token_pairs(target_tokenizer, args.contrast_words), device=args.device)
-    return WordContrast(pairs, args.contrast_weight, args.contrast_margin, args.contrast_margin_weight)
+    continues_word = torch.tensor(word_continuations(target_tokenizer), device=args.device)
+    return WordContrast(pairs, args.contrast_weight, args.contrast_margin, args.contrast_margin_weight, continues_word)
 
 
 def _source_word_dropout(

@@ -7,7 +7,7 @@ from transformers import TokenizersBackend
 from word_translation import word_tokenizer
 
 from hier_nmt.data.tokenization import train_tokenizer
-from hier_nmt.training.contrast_words import contrast_token_pairs
+from hier_nmt.training.contrast_words import contrast_token_pairs, word_continuations
 
 TEXTS = ["il va et elle va .", "Il va . Elle va . tu vas , vous allez", "Tu vas et Vous allez , ils vont"] * 30
 
@@ -36,11 +36,23 @@ def test_a_word_may_have_several_counterparts_and_a_pair_counts_once(tokenizer):
     assert others == {"\u2581tu", "\u2581il"}
 
 
-def test_a_form_that_only_one_of_the_words_has_is_no_pair():
+def test_a_form_that_only_one_of_the_words_has_is_no_pair_and_is_named_once(caplog):
     # A is known, but not the capital form of "sep".
     tokenizer = word_tokenizer()
     ids = tokenizer.convert_tokens_to_ids(["a", "sep"])
-    assert set(contrast_token_pairs(tokenizer, [["a", "sep"]])) == {tuple(ids), tuple(ids[::-1])}
+    for _ in range(2):
+        assert set(contrast_token_pairs(tokenizer, [["a", "sep"]])) == {tuple(ids), tuple(ids[::-1])}
+    assert caplog.messages == ["contrast_words: 'A' and 'Sep' are not contrasted: one of them is no single token"]
+
+
+def test_a_token_that_continues_a_word_is_known_by_its_lack_of_a_mark(tokenizer):
+    continues = word_continuations(tokenizer)
+    assert len(continues) == len(tokenizer)
+    ids = tokenizer("Elle valla , il", add_special_tokens=False)["input_ids"]
+    tokens = tokenizer.convert_ids_to_tokens(ids)
+    found = [token for token, index in zip(tokens, ids, strict=True) if continues[index]]
+    assert found == [token for token in tokens if not token.startswith("\u2581")] != []
+    assert not any(word_continuations(word_tokenizer()))
 
 
 def test_a_word_and_its_capital_form_may_be_a_pair():

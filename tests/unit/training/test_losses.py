@@ -231,6 +231,22 @@ def test_words_that_the_context_decides_count_more_after_the_first_sentence():
     assert weights.tolist() == [[1, 1, 1, 2.5, 2.5, 1]]
 
 
+def test_a_token_that_begins_another_word_is_not_a_word_that_the_context_decides():
+    # 0 continues words: the first 1 of the second sentence is the word "1", the next one begins the word "10".
+    labels, sentence_ids = torch.tensor([[1, 1, 3, 1, 0, 1, IGNORED]]), torch.tensor([[1, 2, 2, 2, 2, 2, 0]])
+    continues_word = torch.arange(5) == 0
+    weights = contrast_token_weights(labels, sentence_ids, TOKEN_PAIRS, 2.5, continues_word=continues_word)
+    assert weights.tolist() == [[1, 2.5, 1, 1, 1, 2.5, 1]]
+    logits = torch.zeros(1, 7, 5, requires_grad=True)
+    loss = contrast_margin_loss(logits, labels, sentence_ids, TOKEN_PAIRS, 1.5, 1.0, 1, continues_word)
+    loss.backward()
+    assert logits.grad.any(-1).tolist() == [[False, True, False, False, False, True, False]]
+    contrast = WordContrast(TOKEN_PAIRS, 2.5, 1.5, continues_word=continues_word)
+    whole = CrossEntropyLoss(contrast=contrast).discounted(logits, labels, sentence_ids, 1.0, 1)
+    token_losses = torch.tensor(math.log(5.0)) * (labels != IGNORED) * weights
+    torch.testing.assert_close(whole, token_losses.sum() + loss)
+
+
 def test_token_weights_multiply_with_the_discount_and_leave_the_divisor_alone():
     logits = torch.zeros(1, 4, 2)
     labels, sentence_ids = torch.zeros(1, 4, dtype=torch.int64), torch.tensor([[1, 1, 2, 2]])
