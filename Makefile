@@ -32,7 +32,7 @@ help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-20s %s\n", $$1, $$2}'
 
 translate: $(RUNTIME)  ## translate the sample document, or FILE=my.txt, from English to French
-	@.venv/bin/hier-nmt translate --model $(MODEL) "$(FILE)"
+	@OMP_WAIT_POLICY=PASSIVE .venv/bin/hier-nmt translate --model $(MODEL) "$(FILE)"
 
 test: $(DEV)  ## run the tests (six to twenty minutes on two cores; no network, no GPU)
 	.venv/bin/python -m pytest $(PARALLEL)
