@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Models on another device than the CPU; it is simulated if there is none."""
+"""Models on another device than the CPU: a simulated one, and a GPU where there is one."""
 
 import sys
 

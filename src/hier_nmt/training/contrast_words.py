@@ -50,8 +50,8 @@ def word_continuations(tokenizer: PreTrainedTokenizerBase) -> list[bool]:
 
 @cache
 def _warn_once(first: str, second: str) -> None:
-    """Both the data and the trainer ask for the pairs."""
-    logger.warning("contrast_words: %r and %r are not contrasted: one of them is no single token", first, second)
+    """Warns once of a form, since the preparation of the data and the trainer both ask for the pairs."""
+    logger.warning("contrast_words: %r and %r are not contrasted: one of them is not a single token", first, second)
 
 
 def _form(word: str, form: str) -> str:

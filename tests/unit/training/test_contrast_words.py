@@ -42,7 +42,7 @@ def test_a_form_that_only_one_of_the_words_has_is_no_pair_and_is_named_once(capl
     ids = tokenizer.convert_tokens_to_ids(["a", "sep"])
     for _ in range(2):
         assert set(contrast_token_pairs(tokenizer, [["a", "sep"]])) == {tuple(ids), tuple(ids[::-1])}
-    assert caplog.messages == ["contrast_words: 'A' and 'Sep' are not contrasted: one of them is no single token"]
+    assert caplog.messages == ["contrast_words: 'A' and 'Sep' are not contrasted: one of them is not a single token"]
 
 
 def test_a_token_that_continues_a_word_is_known_by_its_lack_of_a_mark(tokenizer):
