@@ -31,7 +31,7 @@ from ..data.window_tables import CORPUS_COLUMN, LENGTH_COLUMN, column_of, side_l
 from ..ops.document_structure import sentence_ids_from_tokens
 from ..publishing.hub import CARD_FILE, complete_card
 from .contrast_words import contrast_token_pairs, word_continuations
-from .losses import CrossEntropyLoss, SquaredErrorLoss, WordContrast, current_sentence_weights
+from .losses import CrossEntropyLoss, SquaredErrorLoss, current_sentence_weights
 from .sharding import check_full_state_dict, full_weights, shard_tied_weights
 from .source_word_dropout import SourceWordDropout, source_word_dropout
 from .trainer_callbacks import (
@@ -44,6 +44,7 @@ from .trainer_callbacks import (
 from .training_arguments import DocumentSeq2SeqTrainingArguments
 from .validation_scores import window_scores
 from .warm_start import give_base_its_rate
+from .word_contrast import WordContrast
 
 TARGET_INPUTS = ("labels", "decoder_input_ids", "decoder_attention_mask")
 

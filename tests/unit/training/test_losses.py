@@ -11,15 +11,14 @@ from hier_nmt.training import losses
 from hier_nmt.training.losses import (
     CrossEntropyLoss,
     SquaredErrorLoss,
-    WordContrast,
     context_discounted_cross_entropy,
     context_discounted_squared_error,
     contrast_margin_loss,
-    contrast_token_weights,
     current_sentence_weights,
     token_negative_log_likelihoods,
     token_squared_errors,
 )
+from hier_nmt.training.word_contrast import WordContrast, contrast_token_weights
 
 IGNORED = -100
 
