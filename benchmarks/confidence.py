@@ -23,13 +23,13 @@ import sacrebleu
 import torch
 from transformers import AutoModelForSeq2SeqLM
 
-from hier_nmt import run_with_engine
 from hier_nmt.configuration.configuration_choices import ENGINES
 from hier_nmt.data.corpora import read_documents
 from hier_nmt.data.documents import ParallelDocument
 from hier_nmt.data.plain_typography import plain_text
 from hier_nmt.data.tokenization import load_tokenizers
 from hier_nmt.jobs.confidence_calibration import fit_logistic, reliability_rows
+from hier_nmt.registration import run_with_engine
 from hier_nmt.translation.document_translator import STRATEGIES, DocumentTranslator
 from hier_nmt.translation.translation_documents import SourceDocument
 

@@ -27,12 +27,12 @@ import sacrebleu
 import torch
 from transformers import AutoModelForSeq2SeqLM
 
-from hier_nmt import run_with_engine
 from hier_nmt.configuration.configuration_choices import ENGINES
 from hier_nmt.data.corpora import read_documents
 from hier_nmt.data.glossary_files import read_glossary
 from hier_nmt.data.plain_typography import plain_text
 from hier_nmt.data.tokenization import load_tokenizers
+from hier_nmt.registration import run_with_engine
 from hier_nmt.text.glossary import GIVEN, UNUSED, Glossary, Term
 from hier_nmt.translation.document_translator import DocumentTranslator
 from hier_nmt.translation.glossary_options import GLOSSARY_METHODS

@@ -2,77 +2,56 @@
 # SPDX-License-Identifier: Apache-2.0
 """Document-level machine translation in the Hugging Face ecosystem.
 
-Importing the package registers the models with the Auto classes and the pipelines with `transformers.pipeline`.
+Importing the package registers the models with the Auto classes and the pipelines with `transformers.pipeline`. Only
+the command `hier-nmt` does this later, and only if it has to, since importing PyTorch and Transformers takes seconds.
 """
 
+import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-
-from transformers import AutoConfig, AutoModel, AutoModelForSeq2SeqLM, PreTrainedModel
-
-from .configuration import HANConfig, HierNMTConfig, RNNNMTConfig
-from .configuration.hub_config import register_code_writer
-from .kernels import register_backends
-from .models.han.modeling_han import HANForConditionalGeneration, HANModel
-from .models.hier_nmt.modeling_hier_nmt import HierNMTForConditionalGeneration, HierNMTModel
-from .models.rnn.modeling_rnn_nmt import RNNNMTForConditionalGeneration, RNNNMTModel
-from .publishing.exported_code import write_code
-from .text.glossary import Glossary
-from .text.translation_memory import TranslationMemory
-from .translation.engines import register_engines
-from .translation.glossary_options import GlossaryReaders, register_glossary_readers
-from .translation.memory_options import register_memory_reader
-from .translation.pipeline_document_translation import DocumentTranslationPipeline, register_pipelines
+from typing import TYPE_CHECKING, Any
 
 
-def read_glossary_file(path: Path, source_language: str | None, target_language: str | None) -> Glossary:
-    """See `hier_nmt.data.glossary_files.read_glossary`, whose libraries are imported when they are needed."""
-    from .data.glossary_files import read_glossary
-
-    return read_glossary(path, source_language, target_language)
-
-
-def read_terms_file(path: Path) -> list[str]:
-    """See `hier_nmt.data.glossary_files.read_terms`."""
-    from .data.glossary_files import read_terms
-
-    return read_terms(path)
+def _is_command() -> bool:
+    """Whether Python runs `hier-nmt` or `python -m hier_nmt`."""
+    program = Path(sys.argv[0]).name if sys.argv else ""
+    # While Python looks for the module that it runs, this stands in the place of its path.
+    runs_module = program == "-m" and "hier_nmt" in sys.orig_argv
+    return runs_module or program in ("hier-nmt", "hier-nmt.exe")
 
 
-def read_memory_file(path: Path, source_language: str, target_language: str, threshold: float) -> TranslationMemory:
-    """See `hier_nmt.data.memory_files.read_memory`."""
-    from .data.memory_files import read_memory
+if TYPE_CHECKING or not _is_command():
+    from .registration import (
+        DocumentTranslationPipeline,
+        HANConfig,
+        HANForConditionalGeneration,
+        HANModel,
+        HierNMTConfig,
+        HierNMTForConditionalGeneration,
+        HierNMTModel,
+        RNNNMTConfig,
+        RNNNMTForConditionalGeneration,
+        RNNNMTModel,
+        register_all,
+    )
 
-    return read_memory(path, source_language, target_language, threshold)
+    register_all()
 
 
-def run_with_engine(model: PreTrainedModel, engine: str) -> PreTrainedModel:
-    """See `hier_nmt.publishing.model_engines.with_engine`, whose libraries are imported when they are needed."""
-    from .publishing.model_engines import with_engine
+def __getattr__(name: str) -> Any:
+    """The models of the package, where they are not imported yet."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from . import registration
 
-    return with_engine(model, engine)
+    registration.register_all()
+    return getattr(registration, name)
 
 
 try:
     __version__ = version("hier_nmt")
 except PackageNotFoundError:
     __version__ = "0.0.0"
-
-AutoConfig.register(HierNMTConfig.model_type, HierNMTConfig, exist_ok=True)
-AutoModel.register(HierNMTConfig, HierNMTModel, exist_ok=True)
-AutoModelForSeq2SeqLM.register(HierNMTConfig, HierNMTForConditionalGeneration, exist_ok=True)
-AutoConfig.register(RNNNMTConfig.model_type, RNNNMTConfig, exist_ok=True)
-AutoModel.register(RNNNMTConfig, RNNNMTModel, exist_ok=True)
-AutoModelForSeq2SeqLM.register(RNNNMTConfig, RNNNMTForConditionalGeneration, exist_ok=True)
-AutoConfig.register(HANConfig.model_type, HANConfig, exist_ok=True)
-AutoModel.register(HANConfig, HANModel, exist_ok=True)
-AutoModelForSeq2SeqLM.register(HANConfig, HANForConditionalGeneration, exist_ok=True)
-register_pipelines()
-register_code_writer(write_code)
-register_backends()
-register_engines(run_with_engine)
-register_glossary_readers(GlossaryReaders(read_glossary_file, read_terms_file))
-register_memory_reader(read_memory_file)
 
 __all__ = [
     "DocumentTranslationPipeline",

@@ -31,7 +31,7 @@ MAY_IMPORT = {
     "evaluation": {"configuration", "text", "translation", "data"},
     "synthetic": {"data", "evaluation"},
     "inspection": {"configuration", "ops", "attention", "models", "text", "translation", "data", "evaluation"},
-    "publishing": {"configuration", "ops", "attention", "models", "translation", "data", "evaluation"},
+    "publishing": {"configuration", "ops", "attention", "models", "text", "translation", "data", "evaluation"},
     "training": {
         *("configuration", "ops", "attention", "models", "text", "translation", "kernels", "data", "evaluation"),
         "publishing",
@@ -40,12 +40,15 @@ MAY_IMPORT = {
         *("configuration", "ops", "models", "text", "translation", "data", "evaluation", "inspection", "publishing"),
     },
     "server": {"text", "translation", "data", "jobs"},
+    # Makes what the rooms below have known to Transformers; it is no room, but one file.
+    "registration": {"configuration", "models", "text", "translation", "kernels", "data", "publishing"},
     "cli": {
         *("configuration", "ops", "text", "translation", "data", "evaluation", "synthetic", "inspection", "publishing"),
-        *("kernels", "training", "jobs", "server"),
+        *("kernels", "training", "jobs", "server", "registration"),
     },
     "__main__": {"cli"},
 }
+
 # Packages that are imported under another name than they are installed by.
 DISTRIBUTIONS = {"yaml": "pyyaml"}
 # Transformers' saving code looks for siblings with this pattern, in docstrings too.
@@ -188,7 +191,8 @@ def test_the_picture_has_every_room_above_those_that_it_imports() -> None:
     svg = "{http://www.w3.org/2000/svg}"
     groups = ElementTree.parse(PACKAGE.parents[1] / "docs" / "images" / "rooms.svg").iter(f"{svg}g")
     heights = {group.find(f"{svg}text").text: float(group.find(f"{svg}rect").get("y")) for group in groups}
-    rooms = {room: below for room, below in MAY_IMPORT.items() if room != "__main__"}
+    files = {"__main__", "registration"}
+    rooms = {room: below - files for room, below in MAY_IMPORT.items() if room not in files}
     assert heights.keys() == rooms.keys()
     for room, below in rooms.items():
         assert all(heights[room] < heights[one] for one in below), room

@@ -23,7 +23,7 @@ from tiny_models import tiny_model
 from tiny_recurrent_models import tiny_model as tiny_recurrent_model
 from transformers import AutoModelForSeq2SeqLM
 
-from hier_nmt.configuration import CONFIG_CLASSES
+from hier_nmt.configuration.config_classes import CONFIG_CLASSES
 from hier_nmt.models.common.safetensors_model import SafetensorsModel, check_weights_are_safetensors
 from hier_nmt.publishing.exported_code import PACKAGE, exported_files, flattened
 

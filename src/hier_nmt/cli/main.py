@@ -64,6 +64,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parse(arguments)
     command = options.command
     try:
+        if not getattr(command, "REGISTERS_MODELS", False):
+            # Takes seconds, with PyTorch and Transformers.
+            from ..registration import register_all
+
+            register_all()
         return command.run(options) or 0
     except BrokenPipeError:
         # The reader of the pipe has gone; Python must not try to flush the rest at exit.

@@ -23,13 +23,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from ..configuration.configuration_choices import ENGINES
 from ..data.corpus_files import STANDARD_INPUT
 from ..data.formats.registry import FILE_CLASSES
 from ..data.text_files import escape_unknown_characters
-from ..jobs.load_checkpoints import device_of, load_pipeline
+from ..jobs.load_checkpoints import default_device, device_of, load_pipeline
 from ..jobs.shared_translation import UnfinishedWork, Workers, helping_processes, is_opened
 from ..jobs.translate_pages import MARKUP_FORMATS
 from ..text.translation_memory import DEFAULT_THRESHOLD
@@ -141,7 +139,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=1,
         help="processes that share the work; `accelerate launch` starts them, too",
     )
-    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    parser.add_argument("--device", help="default: cuda if there is one and the engine can use it, else cpu")
 
 
 def _positive(text: str) -> int:
@@ -162,6 +160,8 @@ def _percentage(text: str) -> float:
 
 # Some 8,000 sentences. An export takes up to two minutes, which onnxruntime saves in 3,000 of them (docs/speed.md).
 _EXPORT_FROM_BYTES = 1_000_000
+# When one is loaded.
+REGISTERS_MODELS = True
 INTERRUPTED = "interrupted; with --output the same command continues"
 
 
@@ -170,6 +170,7 @@ def run(options: argparse.Namespace) -> None:
     logging.basicConfig(level=logging.WARNING, format="%(message)s")
     escape_unknown_characters()
     options.model = model_or_shipped(options.model)
+    options.device = options.device or default_device(options.engine)
     start = time.perf_counter()
     files = _options_of_files(options)
     if (options.engine, options.device, Workers.of_environment().count) == ("auto", "cpu", 1):
@@ -196,7 +197,9 @@ def _export_if_worth_it(options: argparse.Namespace, files: Sequence[argparse.Na
     if sum(one.file.stat().st_size for one in files if one.file.is_file()) < _EXPORT_FROM_BYTES:
         return
     from ..publishing.model_engines import export_for_auto
+    from ..registration import register_all
 
+    register_all()
     pipe = load_pipeline(options.model, options.device, "auto", options.strategy)
     export_for_auto(pipe.model, lambda line: print(line, file=sys.stderr))
 

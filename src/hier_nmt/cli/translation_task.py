@@ -21,7 +21,8 @@ from ..data.glossary_files import read_glossary, read_terms
 from ..data.memory_files import read_memory
 from ..data.text_files import check_writable, locked, read_text, write_bytes
 from ..jobs.confidence_calibration import ConfidenceCalibration, calibrated, read_calibration
-from ..jobs.load_checkpoints import check_device, languages_of, load_config, load_pipeline
+from ..jobs.load_checkpoints import check_device, load_pipeline, saved_languages
+from ..jobs.onnx_start import Start, note_export, start_without_pytorch
 from ..jobs.sentence_report import calibrated_notes, report_lines
 from ..jobs.shared_translation import Workers
 from ..jobs.translate_files import TranslatedSentence, notes_of, output_path, printed_lines, translate_file
@@ -57,7 +58,7 @@ def _task(options: argparse.Namespace) -> _Task:
     if options.join_lines and kind != "text":
         raise ValueError(f"--join-lines is for plain text, and {options.file} is {kind}")
     check_device(options.device)
-    languages = languages_of(load_config(options.model), options.source_language, options.target_language)
+    languages = saved_languages(options.model, options.source_language, options.target_language)
     comes_through_pipe = is_pipe(options.file)
     output = options.output
     if output is None and kind != "text" and not comes_through_pipe:
@@ -153,7 +154,7 @@ def _translated(
     task: _Task, options: argparse.Namespace, workers: Workers, waits: bool, total: DecodingStatistics
 ) -> tuple[bytes, list[TranslatedSentence]]:
     """The content of the translated file, and its sentences; reports on standard error what was skipped or kept."""
-    pipe = _pipeline(options.model, options.device, options.engine, options.strategy)
+    start = _start(options, workers)
     statistics = DecodingStatistics()
     terms: list[TermUse] = []
     how: dict[str, Any] = {
@@ -169,7 +170,7 @@ def _translated(
         "memory": task.memory,
         "confidence": options.confidence or options.report,
         "output_file": _unfinished(task, workers),
-        "target_tokenizer": pipe.target_tokenizer,
+        "target_tokenizer": start.target_tokenizer,
         "strategy": options.strategy,
         "batch_size": options.batch_size,
         "generate_kwargs": {"num_beams": options.beams},
@@ -179,13 +180,13 @@ def _translated(
     }
     if isinstance(task.document, Page):
         results: list[TranslatedDocument] = []
-        page = translate_page(pipe.model, pipe.tokenizer, task.document, results=results, **how)
+        page = translate_page(start.model, start.tokenizer, task.document, results=results, **how)
         content, sentences, skipped = page
         notes = calibrated_notes(notes_of(results), task.calibration)
         for name, count in skipped.items():
             print(f"skipped: the text in {count} <{name}>", file=sys.stderr)
     else:
-        found = translate_file(pipe.model, pipe.tokenizer, task.document, retranslate=options.retranslate, **how)
+        found = translate_file(start.model, start.tokenizer, task.document, retranslate=options.retranslate, **how)
         if found.num_kept:
             print(f"existing translations kept: {found.num_kept} (--retranslate replaces them)", file=sys.stderr)
         task.document.from_memory = found.from_memory
@@ -216,8 +217,33 @@ def _unused_terms(terms: Sequence[TermUse]) -> list[str]:
 
 
 # One model, and one memory, for all files.
-_pipeline = cache(load_pipeline)
+@cache
+def _pipeline(model: str, device: str, engine: str, strategy: str | None) -> Any:
+    from ..registration import register_all
+
+    register_all()
+    return load_pipeline(model, device, engine, strategy)
+
+
+@cache
+def _exported(model: str, engine: str, strategy: str | None) -> Start | None:
+    return start_without_pytorch(model, engine, strategy, lambda: _pipeline(model, "cpu", engine, strategy).model)
+
+
 _memory = cache(read_memory)
+
+
+def _start(options: argparse.Namespace, workers: Workers) -> Any:
+    """The model and the tokenizers to translate with. What was exported before is used without loading the model."""
+    model, engine, strategy = options.model, options.engine, options.strategy
+    # Several processes divide the processors by PyTorch.
+    is_alone = workers.count == 1 and options.device == "cpu"
+    if is_alone and (start := _exported(model, engine, strategy)) is not None:
+        return start
+    pipe = _pipeline(model, options.device, engine, strategy)
+    if is_alone:
+        note_export(model, engine, strategy, pipe)
+    return pipe
 
 
 def _print(content: bytes, sentences: Sequence[TranslatedSentence], form: str | None) -> None:

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from ..text.windows import Window, fit_window
-from ..translation.batched_generation import BatchedGenerator, Request
+from ..translation.batched_generation import BatchedGenerator
+from ..translation.decoder_runs import Request
 from ..translation.forced_decoding import ForcedRow, forced_log_probabilities
 from ..translation.translation_vocabulary import TranslationVocabulary
 from .progress import progress_bar

@@ -3,12 +3,13 @@
 """Documents in parts, the units of decoding and of what is saved for a later run."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
-
-from transformers import PreTrainedModel
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..text.translation_memory import Tags
 from ..translation.translation_documents import SourceDocument
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 # Maximum sentences of a part: the unit of decoding, and of what is saved for a later run.
 PART_SENTENCES = 200
@@ -27,7 +28,7 @@ class Piece(NamedTuple):
     tags: Sequence[Tags]
 
 
-def part_limit(model: PreTrainedModel) -> int | None:
+def part_limit(model: "PreTrainedModel") -> int | None:
     """The maximum number of sentences of a part; None for a model of whole documents, which are not divided."""
     return None if getattr(model.config, "window_sentences", 1) == 0 else PART_SENTENCES
 

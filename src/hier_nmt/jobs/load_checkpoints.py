@@ -2,27 +2,58 @@
 # SPDX-License-Identifier: Apache-2.0
 """Loads checkpoints for translation, on the device that was asked for."""
 
+import json
 import os
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
-import torch
-from transformers import AutoConfig, AutoModelForSeq2SeqLM, PreTrainedConfig, PreTrainedModel, pipeline
-from transformers.utils import logging
-
-from ..configuration import HierNMTConfig
 from .shared_translation import Workers
 
+if TYPE_CHECKING:
+    from transformers import PreTrainedConfig, PreTrainedModel
 
-def load_config(checkpoint: str | Path) -> PreTrainedConfig:
+
+def load_config(checkpoint: str | Path) -> "PreTrainedConfig":
     """The configuration of a checkpoint directory; it has the model's languages and loads without the weights."""
     if not Path(checkpoint).is_dir():
         raise FileNotFoundError(f"no such checkpoint directory: {checkpoint}")
+    from transformers import AutoConfig
+
     return AutoConfig.from_pretrained(str(checkpoint))
+
+
+def saved_languages(checkpoint: str | Path, source: str | None = None, target: str | None = None) -> tuple[str, str]:
+    """As `languages_of`, for the configuration of a checkpoint directory, which is read as it is, without Transformers.
+
+    Raises:
+        FileNotFoundError: there is no such directory.
+        ValueError: the configuration does not have them.
+    """
+    try:
+        fields = json.loads((Path(checkpoint) / "config.json").read_text(encoding="utf-8"))
+        config = SimpleNamespace(**{**fields, "name_or_path": str(checkpoint)})
+    except (OSError, TypeError, ValueError):
+        # With the error that Transformers has for it.
+        return languages_of(load_config(checkpoint), source, target)
+    return languages_of(config, source, target)
+
+
+def default_device(engine: str) -> str:
+    """The device where none is named: a GPU, if there is one and the engine can use it."""
+    if engine not in ("auto", "torch"):
+        return "cpu"
+    import torch
+
+    return "cuda" if torch.cuda.is_available() else "cpu"
 
 
 def check_device(device: str) -> None:
     """Raises ValueError for a device that does not exist in this machine."""
+    if device == "cpu":
+        return
+    import torch
+
     try:
         torch.empty(1, device=device)
     # Each backend raises another exception.
@@ -33,6 +64,8 @@ def check_device(device: str) -> None:
 
 def device_of(device: str, workers: Workers) -> str:
     """The device of one of several processes on a machine: each has its own GPU, and processors are divided."""
+    import torch
+
     local_rank = int(os.environ.get("LOCAL_RANK", workers.rank))
     if device == "cuda":
         return f"cuda:{local_rank % torch.cuda.device_count()}"
@@ -40,9 +73,11 @@ def device_of(device: str, workers: Workers) -> str:
     return device
 
 
-def single_sentence_config(checkpoint: str | Path) -> PreTrainedConfig | None:
+def single_sentence_config(checkpoint: str | Path) -> "PreTrainedConfig | None":
     """The configuration that loads a checkpoint as a plain Transformer of single sentences, which every engine
     can run; None if it cannot be, see `HierNMTConfig.single_sentence_fields`."""
+    from ..configuration.configuration_hier_nmt import HierNMTConfig
+
     config = load_config(checkpoint)
     if not isinstance(config, HierNMTConfig):
         return None
@@ -70,6 +105,10 @@ def load_pipeline(checkpoint: str | Path, device: str, engine: str = "torch", st
     if not Path(checkpoint).is_dir():
         raise FileNotFoundError(f"no such checkpoint directory: {checkpoint}")
     check_device(device)
+    import torch
+    from transformers import pipeline
+    from transformers.utils import logging
+
     on_cpu = device == "cpu"
     dtype: Any = torch.float32 if on_cpu else "auto"
     attention = {"attn_implementation": "eager" if on_cpu else None}
@@ -85,7 +124,7 @@ def load_pipeline(checkpoint: str | Path, device: str, engine: str = "torch", st
         logging.enable_progress_bar()
 
 
-def load_with_config(checkpoint: str | Path, config: PreTrainedConfig, **options: Any) -> PreTrainedModel:
+def load_with_config(checkpoint: str | Path, config: "PreTrainedConfig", **options: Any) -> "PreTrainedModel":
     """The model of a checkpoint with another configuration, without Transformers' report of weights that it leaves out.
 
     Args:
@@ -93,6 +132,9 @@ def load_with_config(checkpoint: str | Path, config: PreTrainedConfig, **options
         config: the model's configuration.
         options: of `from_pretrained`.
     """
+    from transformers import AutoModelForSeq2SeqLM
+    from transformers.utils import logging
+
     verbosity = logging.get_verbosity()
     logging.set_verbosity_error()
     try:
@@ -102,7 +144,7 @@ def load_with_config(checkpoint: str | Path, config: PreTrainedConfig, **options
         logging.set_verbosity(verbosity)
 
 
-def languages_of(config: PreTrainedConfig, source: str | None = None, target: str | None = None) -> tuple[str, str]:
+def languages_of(config: Any, source: str | None = None, target: str | None = None) -> tuple[str, str]:
     """(source language, target language) as given, or else from the configuration of the model.
 
     Raises:

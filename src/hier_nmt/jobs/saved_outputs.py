@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from ..translation.batched_generation import Output, Request, StopConditions
+from ..translation.decoder_runs import Output, Request, StopConditions
 
 _FORMAT = "hier_nmt decoder outputs 1"
 

@@ -8,10 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, BinaryIO
-
-import torch
-from transformers import PreTrainedModel, PreTrainedTokenizerBase
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from ..data.documents import ParallelDocument
 from ..data.text_files import locked
@@ -21,6 +18,9 @@ from ..translation.document_translator import DocumentTranslator
 from ..translation.translation_documents import SourceDocument, TranslatedDocument
 from ..translation.translation_report import DecodingStatistics, SentenceConfidence, SentenceEvent
 from .saved_outputs import SavedOutputs, saved_outputs_path
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 Paragraphs = list[list[str]]
 FILE_FORMAT = "hier_nmt translations 1"
@@ -214,15 +214,17 @@ def _text_hash(content: Any) -> str:
     return hashlib.sha256(json.dumps(content, ensure_ascii=False).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def _vocabulary_hash(tokenizer: PreTrainedTokenizerBase) -> str:
+def _vocabulary_hash(tokenizer: "PreTrainedTokenizerBase") -> str:
     return _text_hash(sorted(tokenizer.get_vocab().items()))
 
 
-def _model_hash(model: PreTrainedModel) -> str:
+def _model_hash(model: "PreTrainedModel") -> str:
     """A hash of 1,024 evenly spaced values of each tensor of the weights; any training step changes all of them. Of a
     model run by another engine, that of what the engine runs."""
     if isinstance(known := getattr(model, "weights_digest", None), str):
         return known
+    import torch
+
     digest = hashlib.sha256(type(model).__name__.encode())
     for name, tensor in sorted(model.state_dict().items()):
         values = tensor.detach().flatten()

@@ -6,14 +6,13 @@ import logging
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tqdm.auto import tqdm
-from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from ..data.documents import ParallelDocument
 from ..text.glossary import TermUse
-from ..translation.batched_generation import check_positive
+from ..translation.decoder_runs import check_positive
 from ..translation.document_translator import DocumentTranslator
 from ..translation.translation_documents import SourceDocument, TranslatedDocument
 from ..translation.translation_report import DecodingStatistics
@@ -29,14 +28,17 @@ from .shared_translation import (
     work_through,
 )
 
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
 logger = logging.getLogger(__name__)
 
 Document = ParallelDocument | SourceDocument | Sequence[Sequence[str]]
 
 
 def translate_documents(
-    model: PreTrainedModel,
-    tokenizer: PreTrainedTokenizerBase,
+    model: "PreTrainedModel",
+    tokenizer: "PreTrainedTokenizerBase",
     documents: Iterable[Document],
     *,
     group_sentences: int | None = None,

@@ -8,9 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby, zip_longest
 from pathlib import Path
-from typing import Any, NamedTuple
-
-from transformers import PreTrainedModel, PreTrainedTokenizerBase
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..data.formats.document_file import DocumentFile, Unit
 from ..text.glossary import UNUSED, Glossary
@@ -22,6 +20,9 @@ from ..translation.translation_report import INCIDENT_KINDS
 from .document_parts import Piece, document_parts, part_limit
 from .saved_translations import Paragraphs
 from .translate_corpus import translate_documents
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 # Endings of files whose translation is of another kind.
 _OUTPUT_ENDINGS = {"pot": "po", "pdf": "html"}
@@ -145,8 +146,8 @@ class _SplitUnit:
 
 
 def translate_file(
-    model: PreTrainedModel,
-    tokenizer: PreTrainedTokenizerBase,
+    model: "PreTrainedModel",
+    tokenizer: "PreTrainedTokenizerBase",
     file: DocumentFile,
     *,
     source_language: str,

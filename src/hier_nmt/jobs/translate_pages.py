@@ -6,9 +6,7 @@ repeat."""
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
-
-from transformers import PreTrainedModel, PreTrainedTokenizerBase
+from typing import TYPE_CHECKING, Any
 
 from ..data.corpus_files import read_bytes
 from ..data.formats import registry
@@ -28,6 +26,9 @@ from .saved_translations import Paragraphs
 from .skipped_text import count_skipped
 from .translate_corpus import translate_documents
 from .translate_files import TranslatedSentence
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 # Text formats of the pipeline, and PDF; and the file endings that select them.
 MARKUP_FORMATS = (*(name for name in TEXT_FORMATS if name != "plain"), "pdf")
@@ -98,8 +99,8 @@ def file_endings() -> list[str]:
 
 
 def translate_page(
-    model: PreTrainedModel,
-    tokenizer: PreTrainedTokenizerBase,
+    model: "PreTrainedModel",
+    tokenizer: "PreTrainedTokenizerBase",
     page: Page,
     *,
     source_language: str,

@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 from huggingface_hub import EvalResult, ModelCard, ModelCardData
 
-from ..configuration import CONFIG_CLASSES
+from ..configuration.config_classes import CONFIG_CLASSES
 from ..data.text_files import read_text, write_text
 from ..evaluation.teacher_forcing import LABEL
 from .card_contents import UNKNOWN, CardTexts, Evaluation

@@ -19,12 +19,11 @@ from ..configuration.configuration_choices import ENGINES
 from .ctranslate2_export import check_equal_scores, check_expressible, export_ctranslate2
 from .ctranslate2_model import Ctranslate2Model, open_translator
 from .onnx_export import ExportError, check_exportable, export_model, quantize_model
+from .onnx_files import EXPORT_VERSION, engines_folder
 from .onnx_model import OnnxModel, check_equal
 
 logger = logging.getLogger(__name__)
 
-# Part of the names in the cache; another one where what is exported from the same weights changes.
-_VERSION = 8
 _CTRANSLATE2 = ("ctranslate2", "ctranslate2-int8")
 _MAX_PARAMETERS = 100_000_000
 # What has to be installed for an engine.
@@ -124,8 +123,7 @@ def _fastest_engine(model: PreTrainedModel, exports: bool = False) -> str:
 
 
 def _cache_folder(model: PreTrainedModel, engine: str) -> Path:
-    root = Path(os.environ.get("HIER_NMT_CACHE") or Path.home() / ".cache" / "hier_nmt") / "engines"
-    return root / f"{_digest(model)}-{engine}"
+    return engines_folder() / f"{_digest(model)}-{engine}"
 
 
 def _cached_export(model: PreTrainedModel, engine: str) -> Path:
@@ -166,7 +164,7 @@ def _in_float32(model: PreTrainedModel) -> PreTrainedModel:
 
 def _digest(model: PreTrainedModel) -> str:
     """A hash of the weights and of all that shapes what is exported."""
-    digest = hashlib.sha256(f"{_VERSION} {model.config.to_json_string(use_diff=False)}".encode())
+    digest = hashlib.sha256(f"{EXPORT_VERSION} {model.config.to_json_string(use_diff=False)}".encode())
     for name, tensor in sorted(model.state_dict().items()):
         digest.update(name.encode())
         digest.update(tensor.detach().cpu().float().contiguous().numpy().tobytes())

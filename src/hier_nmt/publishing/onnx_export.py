@@ -25,6 +25,7 @@ from transformers.cache_utils import DynamicCache, EncoderDecoderCache
 
 from ..attention.average_keys import AverageKeys, sentence_averages
 from ..ops.document_structure import DocumentStructure, graph_of_sentences
+from .onnx_files import DECODER_FILE, ENCODER_FILE, NO_ONNX, SETTINGS_FILE
 
 try:
     import onnx
@@ -34,16 +35,12 @@ try:
 except ImportError:
     onnxruntime = None
 
-ENCODER_FILE = "encoder.onnx"
-DECODER_FILE = "decoder.onnx"
-SETTINGS_FILE = "onnx.json"
 # The largest number of sentences in the graphs of networks with context; longer documents are left to PyTorch.
 NUM_SENTENCES = 256
 # Graphs have room for one sentence per so many source tokens of a window. More room costs time in every step.
 TOKENS_PER_SENTENCE = 16
 _LENGTH = 7
 _SPECIAL_IDS = ("pad_token_id", "eos_token_id", "decoder_start_token_id", "sep_token_id", "par_token_id")
-_NO_ONNX = "exporting needs onnx, onnxscript and onnxruntime: pip install 'hier_nmt[export]'"
 
 
 class ExportError(ValueError):
@@ -240,7 +237,7 @@ def export_model(model: PreTrainedModel, folder: str | Path) -> Path:
     """
     check_exportable(model.config)
     if onnxruntime is None:
-        raise ImportError(_NO_ONNX)
+        raise ImportError(NO_ONNX)
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     # Other attention implementations branch on shapes.
@@ -300,7 +297,7 @@ def _first_cache(decoder: DecoderGraph, memory: SourceMemory) -> list[torch.Tens
 def quantize_model(folder: str | Path, output: str | Path) -> Path:
     """Writes the graphs with int8 matrices (activations are quantized dynamically), and returns the output folder."""
     if onnxruntime is None:
-        raise ImportError(_NO_ONNX)
+        raise ImportError(NO_ONNX)
     folder, output = Path(folder), Path(output)
     output.mkdir(parents=True, exist_ok=True)
     for name in (ENCODER_FILE, DECODER_FILE):
@@ -311,19 +308,6 @@ def quantize_model(folder: str | Path, output: str | Path) -> Path:
         quantize_dynamic(graph, output / name, weight_type=QuantType.QUInt8, per_channel=True)
     (output / SETTINGS_FILE).write_bytes((folder / SETTINGS_FILE).read_bytes())
     return output
-
-
-def open_session(path: Path, num_threads: int | None) -> Any:
-    """An onnxruntime session of a graph on the processor; ImportError without onnxruntime."""
-    if onnxruntime is None:
-        raise ImportError(_NO_ONNX)
-    options = onnxruntime.SessionOptions()
-    if num_threads is not None:
-        options.intra_op_num_threads = num_threads
-    options.log_severity_level = 3
-    # Between its steps PyTorch works, from whose threads waiting ones would take the cores.
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
 
 
 def _export_encoder(graph: EncoderGraph, path: Path) -> None:

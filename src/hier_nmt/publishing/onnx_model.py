@@ -23,7 +23,8 @@ from ..configuration.library_internals import named_cache, one_cache
 from ..models.common.model_outputs import HierNMTLMOutput
 from ..models.hier_nmt.modeling_hier_nmt import HierNMTForConditionalGeneration
 from ..ops.document_structure import sentence_ids_from_tokens, separator_positions
-from .onnx_export import DECODER_FILE, ENCODER_FILE, SETTINGS_FILE, ExportError, open_session
+from .onnx_export import ExportError
+from .onnx_files import DECODER_FILE, ENCODER_FILE, SETTINGS_FILE, open_session
 
 # How far logits of float32 graphs may be from those of PyTorch.
 _TOLERANCE = 1e-3

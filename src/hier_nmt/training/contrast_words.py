@@ -9,7 +9,7 @@ from functools import cache
 from transformers import PreTrainedTokenizerBase
 
 from ..data.tokenization import encode_sentences
-from ..translation.term_constraints import TargetWords
+from ..translation.target_words import TargetWords
 
 logger = logging.getLogger(__name__)
 

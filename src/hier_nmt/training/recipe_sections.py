@@ -12,7 +12,7 @@ from typing import Any, Literal
 import yaml
 from transformers import GenerationConfig, PreTrainedConfig
 
-from ..configuration import CONFIG_CLASSES, HierNMTConfig
+from ..configuration.config_classes import CONFIG_CLASSES, HierNMTConfig
 from ..configuration.translation_config import TranslationConfig
 from ..data.augmentation import Augmentation
 from ..data.focus import Focus

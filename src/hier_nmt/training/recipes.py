@@ -17,7 +17,7 @@ import torch
 from accelerate.utils import str_to_bool
 from huggingface_hub.errors import StrictDataclassError
 
-from ..configuration import CONFIG_CLASSES, HierNMTConfig
+from ..configuration.config_classes import CONFIG_CLASSES, HierNMTConfig
 from ..data.training_corpora import as_corpora
 from ..kernels.torch_cpu.processor import multiplies_bfloat16
 from .recipe_sections import DataSection, RecipeError, TokenizerSection, read_sections

@@ -22,14 +22,10 @@ Dimensions: B batch, S source tokens, T target tokens.
 
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import replace
-from typing import Any
-
-from transformers import PreTrainedModel, PreTrainedTokenizerBase
+from typing import TYPE_CHECKING, Any
 
 from ..text.long_sentences import sentence_joiner, split_long_sentence
-from .batched_generation import BatchedGenerator, Output, Request, StopConditions, check_positive
-from .confidence import ConfidenceScorer
-from .generation_constraints import ExpectedWindow
+from .decoder_runs import DecoderRuns, ExpectedWindow, Output, Request, StopConditions, check_positive
 from .glossary_options import term_policy
 from .language_tokens import LanguageTokens, check_languages, check_translates
 from .source_encoding import encode_documents
@@ -40,6 +36,9 @@ from .translation_state import Place, TranslationState
 from .translation_vocabulary import TranslationVocabulary
 from .window_jobs import Retry, WindowJob, most_target_tokens
 from .window_planning import WindowPlanner
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 STRATEGIES = ("sentence", "current", "prefix", "document")
 
@@ -78,9 +77,9 @@ class DocumentTranslator:
 
     def __init__(
         self,
-        model: PreTrainedModel,
-        tokenizer: PreTrainedTokenizerBase,
-        target_tokenizer: PreTrainedTokenizerBase | None = None,
+        model: "PreTrainedModel",
+        tokenizer: "PreTrainedTokenizerBase",
+        target_tokenizer: "PreTrainedTokenizerBase | None" = None,
         *,
         source_language: str | None = None,
         target_language: str | None = None,
@@ -120,7 +119,7 @@ class DocumentTranslator:
         self.window_sentences = 1 if self.strategy == "sentence" else window_sentences
         self.max_source_tokens = max_source_tokens or _length_limit(config, "max_source_tokens")
         self.max_target_tokens = max_target_tokens or _length_limit(config, "max_target_tokens")
-        self.generator = BatchedGenerator(
+        self.generator = _decoder_runs(
             model,
             self.vocabulary.pad_token_ids,
             self.vocabulary.separators,
@@ -133,9 +132,11 @@ class DocumentTranslator:
         self.glossary_method = glossary_method
         self.policy = term_policy(glossary_method, keep_numbers, model, self.vocabulary)
         self.term_decoder = TermDecoder(self.generator, self.vocabulary, self._request_for_terms)
-        self.scorer = (
-            ConfidenceScorer(model, self.vocabulary, batch_size, self.max_target_tokens) if confidence else None
-        )
+        self.scorer = None
+        if confidence:
+            from .confidence import ConfidenceScorer
+
+            self.scorer = ConfidenceScorer(model, self.vocabulary, batch_size, self.max_target_tokens)
         self.limits = self.generator.limits
         self.planner = WindowPlanner(
             self.strategy,
@@ -356,6 +357,15 @@ class DocumentTranslator:
         if expected is None and self.limits.sentence_tokens is not None:
             max_new_tokens = max(1, min(max_new_tokens, self.limits.sentence_tokens - 2))
         return Request(source_ids, list(prefix_ids), max_new_tokens, expected)
+
+
+def _decoder_runs(model: Any, *arguments: Any) -> DecoderRuns:
+    """What runs the decoder of a model: its own `decoder_runs`, or `generate`, which PyTorch is imported for."""
+    if hasattr(model, "decoder_runs"):
+        return model.decoder_runs(*arguments)
+    from .batched_generation import BatchedGenerator
+
+    return BatchedGenerator(model, *arguments)
 
 
 def _given(language: str | None, config: Any, name: str) -> str | None:

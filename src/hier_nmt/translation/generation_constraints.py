@@ -6,25 +6,18 @@ Dimensions: B rows, T target tokens, V vocabulary.
 """
 
 from collections.abc import Callable, Collection, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from transformers import LogitsProcessor, StoppingCriteria
 
 from ..configuration.position_limits import PositionLimits
 from ..ops.document_structure import separator_positions
+from .decoder_runs import ExpectedWindow
 
 NO_LIMITS = PositionLimits()
 # The score of the only token that is left to a row which beam search should drop; as low as in Transformers.
 LOST_SCORE = -1e9
-
-
-class ExpectedWindow(NamedTuple):
-    """What the translation of a window must have: its number of sentences, and the maximum number of tokens of one of
-    them."""
-
-    num_sentences: int
-    max_sentence_tokens: int
 
 
 class WindowStoppingCriteria(StoppingCriteria):

@@ -8,12 +8,13 @@ Code that is saved beside a model's weights can use terms, but cannot read files
 import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
-
-from transformers import PreTrainedModel
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..text.glossary import Glossary, glossary_of_pairs, has_words
 from .translation_vocabulary import TranslationVocabulary
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 GLOSSARY_METHODS = ("auto", "inline", "constrained")
 
@@ -96,7 +97,7 @@ def _reader(option: str) -> GlossaryReaders:
 
 
 def term_policy(
-    method: str, keep_numbers: bool, model: PreTrainedModel, vocabulary: TranslationVocabulary
+    method: str, keep_numbers: bool, model: "PreTrainedModel", vocabulary: TranslationVocabulary
 ) -> TermPolicy:
     """How a model is made to write terms and numbers.
 

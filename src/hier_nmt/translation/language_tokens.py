@@ -6,9 +6,11 @@ import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from transformers import PreTrainedModel, PreTrainedTokenizerBase
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
 
 try:
     import langcodes
@@ -32,7 +34,7 @@ class LanguageTokens:
         tokenizer: of the model; without language tokens among its special ones it is not multilingual.
     """
 
-    def __init__(self, tokenizer: PreTrainedTokenizerBase) -> None:
+    def __init__(self, tokenizer: "PreTrainedTokenizerBase") -> None:
         self.tokenizer = tokenizer
         found = {token: _LANGUAGE_TOKEN.fullmatch(token) for token in special_tokens(tokenizer)}
         matches = {token: match for token, match in found.items() if match is not None}
@@ -114,7 +116,7 @@ class LanguageTokens:
         token_id: Any = self.tokenizer.convert_tokens_to_ids(self.token(target_language))
         return [token_id]
 
-    def options(self, model: PreTrainedModel, target_language: str | None) -> dict[str, int]:
+    def options(self, model: "PreTrainedModel", target_language: str | None) -> dict[str, int]:
         """Options of `generate` with which the model translates into a language.
 
         Raises:
@@ -143,7 +145,7 @@ class LanguageTokens:
         return self._matches[token]["m2m"] or token
 
 
-def special_tokens(tokenizer: PreTrainedTokenizerBase) -> list[str]:
+def special_tokens(tokenizer: "PreTrainedTokenizerBase") -> list[str]:
     """Its special tokens; M2M100's keeps those of languages apart, by their codes."""
     languages = getattr(tokenizer, "lang_code_to_token", {})
     return [*map(str, tokenizer.all_special_tokens), *languages.values()]
@@ -172,7 +174,7 @@ def _closest_tag(language: str, tags: list[str]) -> str | None:
     return closest if closest in tags else None
 
 
-def check_translates(model: PreTrainedModel) -> None:
+def check_translates(model: "PreTrainedModel") -> None:
     """Raises ValueError for a model that would continue a text instead of translating it."""
     if getattr(model.config, "is_encoder_decoder", True) is False:
         name = type(model).__name__

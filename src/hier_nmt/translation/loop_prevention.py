@@ -10,8 +10,7 @@ from collections.abc import Collection, Sequence
 import torch
 from transformers import LogitsProcessor
 
-from ..text.windows import split_window
-from .repetition import REPEATED_NGRAM_SIZE, begins_next_turn
+from .repetition import REPEATED_NGRAM_SIZE, loop_continuations
 
 
 class WithoutLoops(LogitsProcessor):
@@ -80,10 +79,7 @@ class WithoutLoops(LogitsProcessor):
 
     def _forbidden(self, ids: Sequence[int], sources: Sequence[Sequence[int]]) -> tuple[list[int], bool]:
         """The tokens that are forbidden after those of one row, and whether the sentence is as long as its source."""
-        sentences = split_window(ids, self.separator_ids, self.start_ids)
-        source, sentence = sources[min(len(sentences), len(sources)) - 1], sentences[-1]
-        forbidden = [one for one in _continuations(sentence) if begins_next_turn([*sentence, one], source)]
-        return forbidden, len(sentence) >= len(source)
+        return loop_continuations(ids, sources, self.separator_ids, self.start_ids)
 
     def _forbid(self, scores: torch.Tensor, forbidden: list[int], may_end: bool) -> None:
         """Changes the scores [V] of one row."""
@@ -103,10 +99,3 @@ def _rows_that_repeat(input_ids: torch.Tensor, size: int) -> list[int]:
     for back in range(1, size + 1):
         stood_before &= input_ids[:, size - back : num_tokens - back] == input_ids[:, num_tokens - back, None]
     return stood_before.any(-1).nonzero().flatten().tolist()
-
-
-def _continuations(ids: Sequence[int]) -> list[int]:
-    """The tokens that would repeat an n-gram of the row."""
-    last = list(ids[1 - REPEATED_NGRAM_SIZE :])
-    starts = range(len(ids) - len(last))
-    return sorted({ids[start + len(last)] for start in starts if list(ids[start : start + len(last)]) == last})

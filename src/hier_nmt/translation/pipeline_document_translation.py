@@ -23,7 +23,7 @@ from ..configuration.library_internals import (
 )
 from ..text.document_layout import PlacedSentence
 from ..text.long_sentences import sentence_joiner
-from .batched_generation import check_positive
+from .decoder_runs import check_positive
 from .document_translator import DocumentTranslator
 from .engines import run_by
 from .glossary_options import glossary_of, terms_of

@@ -5,8 +5,6 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import torch
-
 from ..text.document_layout import DocumentLayout, run_layout, structured_layout, text_layout
 from ..text.html_text import html_runs
 from ..text.markdown_text import markdown_runs
@@ -18,6 +16,8 @@ _DOCUMENT_KEYS = ("text", "paragraphs", "context", "context_translation", "gloss
 
 def documents_of(inputs: Any) -> Iterable[Any]:
     """The documents of a dataset, list or generator, one after the other."""
+    import torch
+
     if isinstance(inputs, torch.utils.data.Dataset) and not isinstance(inputs, torch.utils.data.IterableDataset):
         return (inputs[index] for index in range(len(inputs)))  # type: ignore[arg-type]
     if isinstance(inputs, (bytes, bytearray)) or not isinstance(inputs, Iterable):

@@ -3,9 +3,11 @@
 """Repetition loops in translations, recognised by repeated n-grams and compared with those of the source. A turn is one
 of several consecutive occurrences of an n-gram."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import groupby
 from operator import eq
+
+from ..text.windows import split_window
 
 # Tokens of an n-gram, for recognising a loop (seq-rep-4 of Welleck et al. 2020) and for forbidding it.
 REPEATED_NGRAM_SIZE = 4
@@ -86,3 +88,28 @@ def begins_next_turn(target_ids: Sequence[int], source_ids: Sequence[int]) -> bo
     if num_target > LONG_RATIO * num_source + LONG_EXCESS and num_repeated > num_repeated_ngrams(source_ids):
         return True
     return num_target > num_source and is_loop(target_ids, source_ids)
+
+
+def loop_continuations(
+    ids: Sequence[int], sources: Sequence[Sequence[int]], separator_ids: Collection[int], start_ids: Collection[int]
+) -> tuple[list[int], bool]:
+    """The tokens with which the last sentence of a row would begin the next turn of a loop, and whether it is as long
+    as its source sentence.
+
+    Args:
+        ids: the row so far.
+        sources: the source sentences of the row.
+        separator_ids: the target's `<sep>` and `<par>`, or nothing.
+        start_ids: tokens before the text that are not part of it: padding and the start token.
+    """
+    sentences = split_window(ids, separator_ids, start_ids)
+    source, sentence = sources[min(len(sentences), len(sources)) - 1], sentences[-1]
+    forbidden = [one for one in _continuations(sentence) if begins_next_turn([*sentence, one], source)]
+    return forbidden, len(sentence) >= len(source)
+
+
+def _continuations(ids: Sequence[int]) -> list[int]:
+    """The tokens that would repeat an n-gram of the row."""
+    last = list(ids[1 - REPEATED_NGRAM_SIZE :])
+    starts = range(len(ids) - len(last))
+    return sorted({ids[start + len(last)] for start in starts if list(ids[start : start + len(last)]) == last})

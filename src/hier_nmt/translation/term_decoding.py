@@ -19,9 +19,9 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from ..text.glossary import Term, TermMatch
-from .batched_generation import BatchedGenerator, Output, Request, StopConditions
+from .decoder_runs import DecoderRuns, Output, Request, StopConditions
 from .sentence_terms import SentenceTerms
-from .term_constraints import Forcing, Replay, Replayed
+from .target_words import Forcing, Replay, Replayed
 from .translation_state import Place, TranslationState
 from .translation_vocabulary import TranslationVocabulary
 
@@ -122,7 +122,7 @@ class TermDecoder:
 
     def __init__(
         self,
-        generator: BatchedGenerator,
+        generator: DecoderRuns,
         vocabulary: TranslationVocabulary,
         request_of: Callable[[TranslationState, int], tuple[Request, StopConditions]],
     ) -> None:

@@ -11,7 +11,7 @@ from ..text.protected_spans import remove_objects
 from ..text.translation_memory import MemoryMatch
 from ..text.untranslatable import SentenceParts
 from ..text.windows import Window, document_blocks
-from .batched_generation import Output
+from .decoder_runs import Output
 from .glossary_options import TermPolicy
 from .repetition import is_loop, num_repeated_ngrams, repetition
 from .sentence_terms import SentenceTerms

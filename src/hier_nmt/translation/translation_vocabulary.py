@@ -5,8 +5,7 @@
 import re
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-
-from transformers import PreTrainedTokenizerBase
+from typing import TYPE_CHECKING
 
 from ..text.inline_terms import CLOSING_TOKEN, OPENING_TOKEN, encode_with_terms
 from ..text.untranslatable import (
@@ -20,10 +19,13 @@ from ..text.untranslatable import (
 )
 from ..text.windows import join_window
 from ..text.word_forms import determiners, prepositions
-from .batched_generation import StopConditions
+from .decoder_runs import StopConditions
 from .language_tokens import LanguageTokens
 from .repetition import REPEATED_NGRAM_SIZE
-from .term_constraints import TargetWords
+from .target_words import TargetWords
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
 
 # The name of a byte in a vocabulary with byte fallback.
 _BYTE = re.compile(r"<0x[0-9A-F]{2}>")
@@ -34,8 +36,8 @@ class TranslationVocabulary:
 
     def __init__(
         self,
-        source: PreTrainedTokenizerBase,
-        target: PreTrainedTokenizerBase,
+        source: "PreTrainedTokenizerBase",
+        target: "PreTrainedTokenizerBase",
         source_language: str | None = None,
         target_language: str | None = None,
         target_start_id: int | None = None,
@@ -172,7 +174,7 @@ class TranslationVocabulary:
         ends in it."""
         return [] if has_prefix else self._start_ids[1]
 
-    def _encode(self, texts: Sequence[str], tokenizer: PreTrainedTokenizerBase) -> list[list[int]]:
+    def _encode(self, texts: Sequence[str], tokenizer: "PreTrainedTokenizerBase") -> list[list[int]]:
         if not texts:
             return []
         with self.languages.reading(None if self.has_separators else self._source_language):
@@ -216,7 +218,7 @@ class TranslationVocabulary:
         return " ".join(text.splitlines()).strip()
 
 
-def _separators(tokenizer: PreTrainedTokenizerBase) -> tuple[int, int] | None:
+def _separators(tokenizer: "PreTrainedTokenizerBase") -> tuple[int, int] | None:
     """Ids of `<sep>` and `<par>`, or nothing if the tokenizer lacks one of them."""
     sep_token_id = getattr(tokenizer, "sep_token_id", None)
     par_token_id = getattr(tokenizer, "par_token_id", None)

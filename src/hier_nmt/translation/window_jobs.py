@@ -5,8 +5,7 @@
 from typing import NamedTuple
 
 from ..text.windows import Window, split_window
-from .batched_generation import Output
-from .generation_constraints import ExpectedWindow
+from .decoder_runs import ExpectedWindow, Output
 from .translation_report import ENDLESS, WRONG_SEPARATORS
 from .translation_state import TranslationState
 from .translation_vocabulary import TranslationVocabulary

@@ -15,8 +15,7 @@ from word_translation import WordTranslator
 
 from hier_nmt.jobs.saved_outputs import SavedOutputs, saved_outputs_path
 from hier_nmt.jobs.translate_corpus import translate_documents
-from hier_nmt.translation.batched_generation import Output, Request, StopConditions
-from hier_nmt.translation.generation_constraints import ExpectedWindow
+from hier_nmt.translation.decoder_runs import ExpectedWindow, Output, Request, StopConditions
 
 BATCH_SIZE = 3
 LETTERS = "abcdefghij"

@@ -21,7 +21,7 @@ from hier_nmt.publishing.onnx_export import (
     quantize_model,
 )
 from hier_nmt.publishing.onnx_model import OnnxModel, check_equal
-from hier_nmt.publishing.onnx_translator import OnnxTranslator
+from hier_nmt.publishing.onnx_translator import OnnxTranslator, Search
 
 ROOT = Path(__file__).parents[3]
 CHECKPOINT = ROOT / "checkpoints" / "hier-nmt-en-fr"
@@ -71,7 +71,11 @@ def source_ids() -> list[list[int]]:
 def greedy(model, ids: list[int]) -> list[int]:
     with torch.inference_mode():
         output = model.generate(torch.tensor([ids]), num_beams=1, do_sample=False, max_new_tokens=60)[0, 1:].tolist()
-    return [token for token in output if token != model.config.eos_token_id]
+    return without_end(model, output)
+
+
+def without_end(model, ids: list[int]) -> list[int]:
+    return [token for token in ids if token != model.config.eos_token_id]
 
 
 @pytest.mark.slow
@@ -82,8 +86,8 @@ def test_the_shipped_model_writes_the_same_through_onnx(tmp_path) -> None:
     translator = OnnxTranslator(export_model(model, tmp_path))
     windows = source_ids()
     expected = [greedy(model, ids) for ids in windows]
-    assert [translator.generate([ids], 60)[0] for ids in windows] == expected
-    assert translator.generate(windows, 60) == expected
+    assert [without_end(model, translator.generate([ids], 60)[0]) for ids in windows] == expected
+    assert [without_end(model, row) for row in translator.generate(windows, 60)] == expected
     assert all(expected)
     small = quantize_model(tmp_path, tmp_path / "int8")
     for name in ("encoder.onnx", "decoder.onnx"):
@@ -140,10 +144,10 @@ def test_a_network_writes_the_same_through_onnx(changes, tmp_path, monkeypatch) 
             one.generate(input_ids=batch, num_beams=num_beams, **options).tolist() for one in (model, other)
         )
         assert found == expected
-    special = (eos, config.pad_token_id)
-    greedy_rows = model.generate(input_ids=batch, num_beams=1, **options)[:, 1:].tolist()
-    rows = [[token for token in row if token not in special] for row in greedy_rows]
-    assert OnnxTranslator(tmp_path).generate(sources, 9) == rows
+    for num_beams in (1, 3):
+        output = model.generate(input_ids=batch, num_beams=num_beams, length_penalty=0.7, **options)[:, 1:].tolist()
+        rows = [[token for token in row if token != config.pad_token_id] for row in output]
+        assert OnnxTranslator(tmp_path).generate(sources, 9, Search(num_beams, length_penalty=0.7)) == rows
     # A target prefix may close as many sentences as there is room for; the beams of finished rows go on and close more.
     full = torch.tensor([[*[6, sep] * 5, 7, eos]])
     start = config.decoder_start_token_id

@@ -10,7 +10,7 @@ from scored_translation import ScoredTranslator, details, translator
 from transformers import pipeline
 from word_translation import WordTranslator
 
-from hier_nmt.translation import batched_generation
+from hier_nmt.translation import batched_generation, decoder_runs
 from hier_nmt.translation.document_translator import STRATEGIES
 
 pytest.importorskip("sentencex")
@@ -41,7 +41,8 @@ def test_a_stream_has_the_terms_too(strategy: str) -> None:
 
 @pytest.mark.parametrize("max_tokens", [48, 2**15])
 def test_runs_that_write_terms_are_batched_within_their_tokens(monkeypatch, max_tokens: int) -> None:
-    monkeypatch.setattr(batched_generation, "_MAX_REPEATED_TOKENS", max_tokens)
+    for module in (batched_generation, decoder_runs):
+        monkeypatch.setattr(module, "MAX_REPEATED_TOKENS", max_tokens)
     model = ScoredTranslator(window_sentences=1, source_language="en", target_language="fr")
     generate, forced = model.generate, []
 
