@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from command_line import run_command
 from fresh_processes import TESTS, environment, run
 
 from hier_nmt.cli.translation_task import _exported, _pipeline
-from hier_nmt.jobs.load_checkpoints import load_pipeline
+from hier_nmt.jobs import load_checkpoints, onnx_start
+from hier_nmt.jobs.load_checkpoints import default_device, load_pipeline
 from hier_nmt.jobs.onnx_start import note_export, start_without_pytorch
 from hier_nmt.jobs.saved_translations import _settings
 from hier_nmt.publishing.onnx_runs import OnnxRuns
@@ -141,13 +143,41 @@ def test_what_needs_pytorch_is_done_by_it(exported: str) -> None:
 def test_only_the_content_that_was_exported_starts_so(exported: str, tmp_path: Path) -> None:
     assert start_without_pytorch(exported, "onnx", None, fail) is not None
     assert start_without_pytorch(exported, "onnx-int8", None, fail) is None
-    assert start_without_pytorch(exported, "auto", None, fail) is None
     assert start_without_pytorch(exported, "onnx", "sentence", fail) is None
     copy = shutil.copytree(exported, tmp_path / "copy")
     assert start_without_pytorch(copy, "onnx", None, fail) is not None
     config = json.loads((copy / "config.json").read_text())
     (copy / "config.json").write_text(json.dumps({**config, "window_sentences": 3}))
     assert start_without_pytorch(copy, "onnx", None, fail) is None
+
+
+def test_auto_starts_so_where_it_would_take_onnxruntime(
+    cache_folder: Path, tmp_path: Path, write_checkpoint: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # CTranslate2 does not run it.
+    path = write_checkpoint(
+        tmp_path / "model", window_sentences=0, max_source_tokens=40, segment_embedding="sinusoidal"
+    )
+    note_export(path, "auto", None, load_pipeline(path, "cpu", "auto"))
+    assert start_without_pytorch(path, "auto", None, fail) is None
+    load_pipeline(path, "cpu", "onnx")
+    for had_ctranslate2 in (False, True):
+        monkeypatch.setattr(onnx_start, "_has_ctranslate2", lambda had=had_ctranslate2: had)
+        note_export(path, "auto", None, load_pipeline(path, "cpu", "auto"))
+        start = start_without_pytorch(path, "auto", None, fail)
+        assert start is not None
+        assert start.model.engine == "onnx"
+        # Installed since, it might be faster.
+        monkeypatch.setattr(onnx_start, "_has_ctranslate2", lambda: True)
+        assert (start_without_pytorch(path, "auto", None, fail) is not None) == had_ctranslate2
+
+
+def test_without_a_driver_the_device_is_the_processor(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    for has_driver in (False, True):
+        monkeypatch.setattr(load_checkpoints, "_may_have_gpu", lambda has=has_driver: has)
+        assert default_device("auto") == default_device("torch") == ("cuda" if has_driver else "cpu")
+        assert default_device("onnx") == default_device("ctranslate2-int8") == "cpu"
 
 
 def test_a_tokenizer_of_the_target_alone_is_left_to_pytorch(
@@ -161,6 +191,13 @@ def test_a_tokenizer_of_the_target_alone_is_left_to_pytorch(
 
 
 def test_the_command_imports_no_pytorch(exported: str, cache_folder: Path, tmp_path: Path, capsys: Any) -> None:
+    alone = run(
+        [sys.executable, "-c", "import sys, transformers; print('torch' in sys.modules)"],
+        environment(tmp_path),
+        tmp_path,
+    )
+    # Transformers 5.4 imports it by itself.
+    imported = "torch transformers" if alone.stdout == "True\n" else "transformers"
     text = tmp_path / "text.txt"
     text.write_text("A b. C d e.\n\nB b a. D.\n", encoding="utf-8")
     line = ["translate", text, "--model", exported, "--beams", 2]
@@ -170,7 +207,7 @@ def test_the_command_imports_no_pytorch(exported: str, cache_folder: Path, tmp_p
     variables = environment(tmp_path, HIER_NMT_CACHE=str(cache_folder))
     result = run([*program, *map(str, line), "--engine", "onnx"], variables, tmp_path)
     assert result.returncode == 0, result.stderr
-    assert result.stdout == f"{expected}imported: transformers\n"
+    assert result.stdout == f"{expected}imported: {imported}\n"
 
 
 @pytest.mark.parametrize(

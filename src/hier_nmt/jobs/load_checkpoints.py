@@ -4,6 +4,7 @@
 
 import json
 import os
+import shutil
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -41,11 +42,17 @@ def saved_languages(checkpoint: str | Path, source: str | None = None, target: s
 
 def default_device(engine: str) -> str:
     """The device where none is named: a GPU, if there is one and the engine can use it."""
-    if engine not in ("auto", "torch"):
+    if engine not in ("auto", "torch") or not _may_have_gpu():
         return "cpu"
     import torch
 
     return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def _may_have_gpu() -> bool:
+    """Whether there is a driver of a GPU; without one, PyTorch need not be imported to look for a GPU."""
+    drivers = ("/dev/nvidiactl", "/dev/nvmap", "/dev/dxg", "/dev/kfd")
+    return any(map(os.path.exists, drivers)) or shutil.which("nvidia-smi") is not None
 
 
 def check_device(device: str) -> None:

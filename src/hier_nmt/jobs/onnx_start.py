@@ -6,6 +6,7 @@ What a model was exported to is noted by the content of its checkpoint, with all
 """
 
 import hashlib
+import importlib.util
 import json
 import os
 from collections.abc import Callable
@@ -82,14 +83,16 @@ def start_without_pytorch(
         strategy: as of `load_pipeline`.
         load: loads the model with PyTorch.
     """
-    if engine not in _ENGINES or not Path(checkpoint).is_dir():
+    # Reading a large checkpoint for nothing would take seconds.
+    if not Path(checkpoint).is_dir() or not any(engines_folder().glob(f"*-{engine}.json")):
         return None
     path = _note(checkpoint, engine, strategy)
     if not path.is_file():
         return None
     note = json.loads(path.read_text(encoding="utf-8"))
     folder = engines_folder() / note["folder"]
-    if not folder.is_dir():
+    # With CTranslate2, `auto` may take another engine.
+    if not folder.is_dir() or (engine == "auto" and _has_ctranslate2() and not note["had_ctranslate2"]):
         return None
     from transformers import PreTrainedTokenizerFast
 
@@ -104,10 +107,11 @@ def note_export(checkpoint: str | Path, engine: str, strategy: str | None, pipe:
 
     tokenizer, model = pipe.tokenizer, pipe.model
     is_plain = type(tokenizer) is PreTrainedTokenizerFast and pipe.target_tokenizer is tokenizer
-    if engine not in _ENGINES or getattr(model, "engine", None) != engine or not is_plain:
+    if getattr(model, "engine", None) not in _ENGINES or not is_plain:
         return
     note = {
-        "engine": engine,
+        "engine": model.engine,
+        "had_ctranslate2": _has_ctranslate2(),
         "folder": model.weights_digest,
         "config": model.config.to_dict(),
         "generation_config": model.generation_config.to_dict(),
@@ -115,6 +119,10 @@ def note_export(checkpoint: str | Path, engine: str, strategy: str | None, pipe:
     path = _note(checkpoint, engine, strategy)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_text(path, json.dumps(note, indent=2) + "\n")
+
+
+def _has_ctranslate2() -> bool:
+    return importlib.util.find_spec("ctranslate2") is not None
 
 
 def _note(checkpoint: str | Path, engine: str, strategy: str | None) -> Path:
