@@ -19,6 +19,7 @@ from hier_nmt.jobs import load_checkpoints, onnx_start
 from hier_nmt.jobs.load_checkpoints import default_device, load_pipeline
 from hier_nmt.jobs.onnx_start import note_export, start_without_pytorch
 from hier_nmt.jobs.saved_translations import _settings
+from hier_nmt.publishing import model_engines
 from hier_nmt.publishing.onnx_runs import OnnxRuns
 from hier_nmt.translation.document_translator import DocumentTranslator
 from hier_nmt.translation.translation_documents import SourceDocument, TranslatedDocument
@@ -149,6 +150,15 @@ def test_only_the_content_that_was_exported_starts_so(exported: str, tmp_path: P
     config = json.loads((copy / "config.json").read_text())
     (copy / "config.json").write_text(json.dumps({**config, "window_sentences": 3}))
     assert start_without_pytorch(copy, "onnx", None, fail) is None
+
+
+def test_a_model_is_exported_once_wherever_it_lies(
+    exported: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = shutil.copytree(exported, tmp_path / "copy")
+    monkeypatch.setattr(model_engines, "export_model", None)
+    expected, found = (load_pipeline(path, "cpu", "onnx").model.weights_digest for path in (exported, copy))
+    assert found == expected
 
 
 def test_auto_starts_so_where_it_would_take_onnxruntime(

@@ -5,6 +5,7 @@
 import copy
 import hashlib
 import importlib.util
+import json
 import logging
 import os
 import tempfile
@@ -163,8 +164,10 @@ def _in_float32(model: PreTrainedModel) -> PreTrainedModel:
 
 
 def _digest(model: PreTrainedModel) -> str:
-    """A hash of the weights and of all that shapes what is exported."""
-    digest = hashlib.sha256(f"{EXPORT_VERSION} {model.config.to_json_string(use_diff=False)}".encode())
+    """A hash of the weights and of all that shapes what is exported, wherever the checkpoint lies."""
+    fields = json.loads(model.config.to_json_string(use_diff=False))
+    fields.pop("_name_or_path", None)
+    digest = hashlib.sha256(f"{EXPORT_VERSION} {json.dumps(fields, sort_keys=True)}".encode())
     for name, tensor in sorted(model.state_dict().items()):
         digest.update(name.encode())
         digest.update(tensor.detach().cpu().float().contiguous().numpy().tobytes())
