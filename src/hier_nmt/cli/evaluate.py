@@ -92,7 +92,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def read_corpus(options: argparse.Namespace, config: Any) -> list[ParallelDocument]:
     """The documents to translate."""
-    languages = (options.source_language or config.source_language, options.target_language or config.target_language)
+    # Other families' configurations may have none.
+    names = ("source_language", "target_language")
+    languages = [getattr(options, name) or getattr(config, name, None) for name in names]
     if None in languages:
         raise ValueError("the model has no languages: give --source-language and --target-language")
     documents = read_documents(options.corpus, options.format, *languages, skip_bad=options.skip_bad)
