@@ -93,11 +93,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def read_corpus(options: argparse.Namespace, config: Any) -> list[ParallelDocument]:
     """The documents to translate."""
     # Other families' configurations may have none.
-    names = ("source_language", "target_language")
-    languages = [getattr(options, name) or getattr(config, name, None) for name in names]
-    if None in languages:
+    source_language = options.source_language or getattr(config, "source_language", None)
+    target_language = options.target_language or getattr(config, "target_language", None)
+    if source_language is None or target_language is None:
         raise ValueError("the model has no languages: give --source-language and --target-language")
-    documents = read_documents(options.corpus, options.format, *languages, skip_bad=options.skip_bad)
+    documents = read_documents(
+        options.corpus, options.format, source_language, target_language, skip_bad=options.skip_bad
+    )
     return list(itertools.islice(documents, options.limit))
 
 
