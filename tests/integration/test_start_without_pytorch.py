@@ -51,6 +51,12 @@ def exported(cache_folder: Path, tmp_path_factory: pytest.TempPathFactory, write
     return path
 
 
+@pytest.fixture(scope="module")
+def with_pytorch(exported: str) -> Any:
+    """The pipeline of that model."""
+    return load_pipeline(exported, "cpu", "torch")
+
+
 @pytest.fixture(autouse=True)
 def cache(cache_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """That folder, and no model in memory."""
@@ -70,12 +76,18 @@ def texts(documents: Sequence[TranslatedDocument]) -> Any:
 
 
 @pytest.mark.parametrize("strategy", ["sentence", "current", "document"])
-@pytest.mark.parametrize("num_beams", [1, 3])
-@pytest.mark.parametrize("options", [{}, {"length_penalty": 0.6}, {"max_new_tokens": 4}])
+@pytest.mark.parametrize(
+    ("num_beams", "options"), [(1, {}), (3, {}), (3, {"length_penalty": 0.6}), (3, {"max_new_tokens": 4})]
+)
 def test_translations_are_those_of_pytorch(
-    exported: str, strategy: str, num_beams: int, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    exported: str,
+    with_pytorch: Any,
+    strategy: str,
+    num_beams: int,
+    options: dict[str, Any],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    pipe = load_pipeline(exported, "cpu", "torch")
+    pipe = with_pytorch
     start = start_without_pytorch(exported, "onnx", None, lambda: pipe.model)
     assert start is not None
     num_decoded = [0]
@@ -124,8 +136,8 @@ def test_confidences_are_those_of_pytorch(exported: str) -> None:
     assert found == expected is not None
 
 
-def test_what_needs_pytorch_is_done_by_it(exported: str) -> None:
-    pipe = load_pipeline(exported, "cpu", "torch")
+def test_what_needs_pytorch_is_done_by_it(exported: str, with_pytorch: Any) -> None:
+    pipe = with_pytorch
     start = start_without_pytorch(exported, "onnx", None, lambda: pipe.model)
     assert start is not None
     for options in (
@@ -161,19 +173,24 @@ def test_a_model_is_exported_once_wherever_it_lies(
     assert found == expected
 
 
-def test_auto_starts_so_where_it_would_take_onnxruntime(
-    cache_folder: Path, tmp_path: Path, write_checkpoint: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+def copy_of(checkpoint: str, folder: Path) -> str:
+    """The same model with other content, of which nothing is noted."""
+    shutil.copytree(checkpoint, folder)
+    (folder / "README.md").touch()
+    return str(folder)
+
+
+def test_auto_starts_so_where_it_takes_onnxruntime(
+    exported: str, with_pytorch: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # CTranslate2 does not run it.
-    path = write_checkpoint(
-        tmp_path / "model", window_sentences=0, max_source_tokens=40, segment_embedding="sinusoidal"
-    )
-    note_export(path, "auto", None, load_pipeline(path, "cpu", "auto"))
+    path = copy_of(exported, tmp_path / "model")
+    note_export(path, "auto", None, with_pytorch)
     assert start_without_pytorch(path, "auto", None, fail) is None
-    load_pipeline(path, "cpu", "onnx")
+    # CTranslate2 does not run it.
+    pipe = load_pipeline(path, "cpu", "auto")
     for had_ctranslate2 in (False, True):
         monkeypatch.setattr(onnx_start, "_has_ctranslate2", lambda had=had_ctranslate2: had)
-        note_export(path, "auto", None, load_pipeline(path, "cpu", "auto"))
+        note_export(path, "auto", None, pipe)
         start = start_without_pytorch(path, "auto", None, fail)
         assert start is not None
         assert start.model.engine == "onnx"
@@ -190,14 +207,15 @@ def test_without_a_driver_the_device_is_the_processor(monkeypatch: pytest.Monkey
         assert default_device("onnx") == default_device("ctranslate2-int8") == "cpu"
 
 
-def test_a_tokenizer_of_the_target_alone_is_left_to_pytorch(
-    cache_folder: Path, tmp_path: Path, write_checkpoint: Callable[..., str]
-) -> None:
-    path = write_checkpoint(tmp_path / "model")
+def test_a_tokenizer_of_the_target_alone_is_left_to_pytorch(exported: str, tmp_path: Path) -> None:
+    path = copy_of(exported, tmp_path / "model")
     pipe = load_pipeline(path, "cpu", "onnx")
     pipe.target_tokenizer = type(pipe.tokenizer).from_pretrained(path)
     note_export(path, "onnx", None, pipe)
     assert start_without_pytorch(path, "onnx", None, fail) is None
+    pipe.target_tokenizer = pipe.tokenizer
+    note_export(path, "onnx", None, pipe)
+    assert start_without_pytorch(path, "onnx", None, fail) is not None
 
 
 def test_the_command_imports_no_pytorch(exported: str, cache_folder: Path, tmp_path: Path, capsys: Any) -> None:
@@ -250,8 +268,7 @@ def test_the_names_of_the_package_are_there_after_all(tmp_path: Path) -> None:
     assert result.stdout == "module 'hier_nmt' has no attribute 'absent'\n", result.stderr
 
 
-@pytest.mark.parametrize("module", ["hier_nmt", "hier_nmt.cli.main"])
-def test_only_the_command_registers_later(module: str, tmp_path: Path) -> None:
-    (tmp_path / "script.py").write_text(f"import sys, {module}; print('torch' in sys.modules)")
+def test_only_the_command_registers_later(tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text("import sys, hier_nmt.cli.main; print('torch' in sys.modules)")
     result = run([sys.executable, "script.py"], environment(tmp_path), tmp_path)
     assert result.stdout == "True\n", result.stderr
