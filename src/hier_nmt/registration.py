@@ -66,7 +66,7 @@ def run_with_engine(model: PreTrainedModel, engine: str) -> PreTrainedModel:
 
 
 def register_all() -> None:
-    """Does it; more than once does no harm."""
+    """Registers all of this; doing it again does no harm."""
     AutoConfig.register(HierNMTConfig.model_type, HierNMTConfig, exist_ok=True)
     AutoModel.register(HierNMTConfig, HierNMTModel, exist_ok=True)
     AutoModelForSeq2SeqLM.register(HierNMTConfig, HierNMTForConditionalGeneration, exist_ok=True)

@@ -11,7 +11,7 @@ from command_line import run_command
 from tiny_models import tiny_model
 
 from hier_nmt.cli import translate
-from hier_nmt.cli.translation_task import _pipeline
+from hier_nmt.cli.translation_task import _pipeline, _start
 from hier_nmt.publishing import model_engines
 
 
@@ -28,6 +28,7 @@ def text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(translate, "_EXPORT_FROM_BYTES", 20)
     monkeypatch.setenv("HIER_NMT_CACHE", str(tmp_path / "cache"))
     _pipeline.cache_clear()
+    _start.cache_clear()
     path = tmp_path / "text.txt"
     path.write_text("A b. C d e.\n\nB b a. D.\n", encoding="utf-8")
     return path
@@ -49,6 +50,7 @@ def test_a_long_text_has_the_model_exported_once(
 
     monkeypatch.setattr(model_engines, "export_model", None)
     _pipeline.cache_clear()
+    _start.cache_clear()
     assert run_command(*line) == 0
     output = capsys.readouterr()
     assert "exporting" not in output.err

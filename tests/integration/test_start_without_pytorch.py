@@ -14,7 +14,8 @@ import torch
 from command_line import run_command
 from fresh_processes import TESTS, environment, run
 
-from hier_nmt.cli.translation_task import _exported, _pipeline
+from hier_nmt.cli import translation_task
+from hier_nmt.cli.translation_task import _pipeline, _start
 from hier_nmt.jobs import load_checkpoints, onnx_start
 from hier_nmt.jobs.load_checkpoints import default_device, load_pipeline
 from hier_nmt.jobs.onnx_start import note_export, start_without_pytorch
@@ -62,7 +63,7 @@ def cache(cache_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """That folder, and no model in memory."""
     monkeypatch.setenv("HIER_NMT_CACHE", str(cache_folder))
     _pipeline.cache_clear()
-    _exported.cache_clear()
+    _start.cache_clear()
 
 
 def fail() -> None:
@@ -216,6 +217,39 @@ def test_a_tokenizer_of_the_target_alone_is_left_to_pytorch(exported: str, tmp_p
     pipe.target_tokenizer = pipe.tokenizer
     note_export(path, "onnx", None, pipe)
     assert start_without_pytorch(path, "onnx", None, fail) is not None
+
+
+def test_checkpoints_of_the_training_are_not_read(exported: str, tmp_path: Path) -> None:
+    copy = shutil.copytree(exported, tmp_path / "copy")
+    (copy / "checkpoint-100").mkdir()
+    (copy / "checkpoint-100" / "optimizer.pt").touch()
+    assert start_without_pytorch(copy, "onnx", None, fail) is not None
+
+
+def test_without_a_place_to_write_to_nothing_is_noted(
+    exported: str, with_pytorch: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = copy_of(exported, tmp_path / "model")
+    pipe = load_pipeline(path, "cpu", "onnx")
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("HIER_NMT_CACHE", str(tmp_path / "file" / "cache"))
+    note_export(path, "onnx", None, pipe)
+    assert start_without_pytorch(path, "onnx", None, fail) is None
+
+
+def test_several_files_read_the_checkpoint_once(exported: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    count = [0]
+
+    def counting(*arguments: Any) -> None:
+        count[0] += 1
+
+    for name in ("start_without_pytorch", "note_export"):
+        monkeypatch.setattr(translation_task, name, counting)
+    for name in ("one.txt", "two.txt"):
+        (tmp_path / name).write_text("A b.\n", encoding="utf-8")
+    line = ["--model", exported, "--engine", "onnx", "--output", tmp_path / "out", "--beams", 1]
+    assert run_command("translate", tmp_path / "one.txt", tmp_path / "two.txt", *line) == 0
+    assert count[0] == 2
 
 
 def test_the_command_imports_no_pytorch(exported: str, cache_folder: Path, tmp_path: Path, capsys: Any) -> None:

@@ -160,7 +160,7 @@ def _percentage(text: str) -> float:
 
 # Some 8,000 sentences. An export takes up to two minutes, which onnxruntime saves in 3,000 of them (docs/speed.md).
 _EXPORT_FROM_BYTES = 1_000_000
-# When one is loaded.
+# The command does it itself, if it loads one.
 REGISTERS_MODELS = True
 INTERRUPTED = "interrupted; with --output the same command continues"
 

@@ -22,7 +22,7 @@ from ..data.memory_files import read_memory
 from ..data.text_files import check_writable, locked, read_text, write_bytes
 from ..jobs.confidence_calibration import ConfidenceCalibration, calibrated, read_calibration
 from ..jobs.load_checkpoints import check_device, load_pipeline, saved_languages
-from ..jobs.onnx_start import Start, note_export, start_without_pytorch
+from ..jobs.onnx_start import note_export, start_without_pytorch
 from ..jobs.sentence_report import calibrated_notes, report_lines
 from ..jobs.shared_translation import Workers
 from ..jobs.translate_files import TranslatedSentence, notes_of, output_path, printed_lines, translate_file
@@ -154,7 +154,9 @@ def _translated(
     task: _Task, options: argparse.Namespace, workers: Workers, waits: bool, total: DecodingStatistics
 ) -> tuple[bytes, list[TranslatedSentence]]:
     """The content of the translated file, and its sentences; reports on standard error what was skipped or kept."""
-    start = _start(options, workers)
+    # Several processes divide the processors by PyTorch.
+    is_alone = workers.count == 1 and options.device == "cpu"
+    start = _start(options.model, options.device, options.engine, options.strategy, is_alone)
     statistics = DecodingStatistics()
     terms: list[TermUse] = []
     how: dict[str, Any] = {
@@ -226,24 +228,22 @@ def _pipeline(model: str, device: str, engine: str, strategy: str | None) -> Any
 
 
 @cache
-def _exported(model: str, engine: str, strategy: str | None) -> Start | None:
-    return start_without_pytorch(model, engine, strategy, lambda: _pipeline(model, "cpu", engine, strategy).model)
+def _start(model: str, device: str, engine: str, strategy: str | None, is_alone: bool) -> Any:
+    """The model and the tokenizers to translate with. A process that translates alone on the processor uses what was
+    exported before without loading the model."""
+
+    def load() -> Any:
+        return _pipeline(model, device, engine, strategy)
+
+    if not is_alone:
+        return load()
+    start = start_without_pytorch(model, engine, strategy, lambda: load().model)
+    if start is None:
+        note_export(model, engine, strategy, load())
+    return start or load()
 
 
 _memory = cache(read_memory)
-
-
-def _start(options: argparse.Namespace, workers: Workers) -> Any:
-    """The model and the tokenizers to translate with. What was exported before is used without loading the model."""
-    model, engine, strategy = options.model, options.engine, options.strategy
-    # Several processes divide the processors by PyTorch.
-    is_alone = workers.count == 1 and options.device == "cpu"
-    if is_alone and (start := _exported(model, engine, strategy)) is not None:
-        return start
-    pipe = _pipeline(model, options.device, engine, strategy)
-    if is_alone:
-        note_export(model, engine, strategy, pipe)
-    return pipe
 
 
 def _print(content: bytes, sentences: Sequence[TranslatedSentence], form: str | None) -> None:

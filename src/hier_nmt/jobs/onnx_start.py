@@ -10,6 +10,7 @@ import importlib.util
 import json
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -101,8 +102,8 @@ def start_without_pytorch(
 
 
 def note_export(checkpoint: str | Path, engine: str, strategy: str | None, pipe: Any) -> None:
-    """Notes what the pipeline of a checkpoint directory runs, for `start_without_pytorch`; nothing, where a translation
-    could not start without PyTorch."""
+    """Notes what the pipeline of a checkpoint directory runs, for `start_without_pytorch`. Nothing is noted where a
+    translation could not start without PyTorch, or where nothing can be written."""
     from transformers import PreTrainedTokenizerFast
 
     tokenizer, model = pipe.tokenizer, pipe.model
@@ -116,9 +117,8 @@ def note_export(checkpoint: str | Path, engine: str, strategy: str | None, pipe:
         "config": model.config.to_dict(),
         "generation_config": model.generation_config.to_dict(),
     }
-    path = _note(checkpoint, engine, strategy)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_text(path, json.dumps(note, indent=2) + "\n")
+    with suppress(OSError):
+        write_text(_note(checkpoint, engine, strategy), json.dumps(note, indent=2) + "\n")
 
 
 def _has_ctranslate2() -> bool:
@@ -128,9 +128,10 @@ def _has_ctranslate2() -> bool:
 def _note(checkpoint: str | Path, engine: str, strategy: str | None) -> Path:
     """Where the export of a checkpoint with exactly this content is noted."""
     digest = hashlib.sha256(f"{EXPORT_VERSION} {engine} {strategy == 'sentence'}".encode())
-    for path in sorted(Path(checkpoint).rglob("*")):
+    # Without folders, which may be the checkpoints of a training.
+    for path in sorted(Path(checkpoint).iterdir()):
         if path.is_file():
             with path.open("rb") as file:
                 content = hashlib.file_digest(file, "sha256").hexdigest()
-            digest.update(f"\n{path.relative_to(checkpoint)} {content}".encode())
+            digest.update(f"\n{path.name} {content}".encode())
     return engines_folder() / f"{digest.hexdigest()[:16]}-{engine}.json"
