@@ -273,8 +273,10 @@ def test_the_recipe_of_the_documentation_trains(
     for name in ("train", "dev"):
         text = f'<?xml version="1.0" encoding="UTF-8"?><tmx version="1.4">{header}<body>{units}</body></tmx>'
         (tmp_path / f"{name}.tmx").write_text(text, encoding="utf-8")
-    monkeypatch.setenv("HIER_NMT_CORPUS", str(tmp_path))
-    options = [f"--training.init_from={tmp_path / 'base'}", f"--training.output_dir={tmp_path / 'run'}"]
+    # As on the page, where the files are named on the command line and the recipe's variable is not set.
+    monkeypatch.delenv("HIER_NMT_CORPUS", raising=False)
+    files = [f"--data.{part}=[{tmp_path / name}.tmx]" for part, name in (("train", "train"), ("validation", "dev"))]
+    options = [*files, f"--training.init_from={tmp_path / 'base'}", f"--training.output_dir={tmp_path / 'run'}"]
     short = ["--training.max_steps=2", "--training.warmup_steps=0", "--training.lr_scheduler_type=constant"]
     short += ["--training.lr_scheduler_kwargs={}", "--training.use_cpu=true", "--training.bf16=false"]
     assert main(["train", repository / "training" / "recipes" / "adapt.yaml", *options, *short]) == 0

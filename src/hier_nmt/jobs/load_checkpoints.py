@@ -5,6 +5,8 @@
 import json
 import os
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -13,6 +15,20 @@ from .shared_translation import Workers
 
 if TYPE_CHECKING:
     from transformers import PreTrainedConfig, PreTrainedModel
+
+
+@contextmanager
+def naming(model: str) -> Iterator[None]:
+    """While a folder or a model of the Hub is loaded: errors name it, if there is no such folder.
+
+    Those of Transformers for a mistyped folder tell of the Hub alone.
+    """
+    try:
+        yield
+    except OSError as error:
+        if Path(model).exists():
+            raise
+        raise OSError(f"{model}: there is no such folder, and from the Hub it cannot be loaded: {error}") from error
 
 
 def load_config(checkpoint: str | Path) -> "PreTrainedConfig":

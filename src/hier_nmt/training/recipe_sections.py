@@ -144,7 +144,12 @@ def read_sections(path: str | Path, overrides: Iterable[str] = ()) -> dict[str, 
     _check_section_names(sections, str(path))
     changes = [_parse_override(override) for override in overrides]
     known = {**_SECTIONS, "model": _model_types(_config_class(sections, changes, str(path)))}
-    values = {name: _typed_section(name, sections.get(name) or {}, known[name], str(path)) for name in known}
+    overridden = {(name, key) for name, key, _ in changes}
+    values = {}
+    for name in known:
+        # A value that is not used need not be valid: a recipe's corpora may name a variable that nobody has set.
+        used = {key: value for key, value in (sections.get(name) or {}).items() if (name, key) not in overridden}
+        values[name] = _typed_section(name, used, known[name], str(path))
     for name, key, value in changes:
         values[name] |= _typed_section(name, {key: value}, known[name], "command line")
     return values

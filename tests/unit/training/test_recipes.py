@@ -183,6 +183,14 @@ def test_corpora_may_be_mappings_with_their_own_format_and_weight(load, sections
     assert data.training_corpora.corpora == (Corpus([f"{tmp_path}/corpus.jsonl"]), data.train[1])
 
 
+def test_a_value_that_the_command_line_replaces_need_not_be_valid(load, sections, tmp_path):
+    path = str(tmp_path / "corpus.jsonl")
+    sections["data"]["train"] = ["$NO_SUCH_VARIABLE/corpus.jsonl"]
+    with pytest.raises(RecipeError, match="NO_SUCH_VARIABLE"):
+        load()
+    assert load(f"--data.train=[{path}]").data.train == [path]
+
+
 def test_scored_texts_are_excluded_from_cleaned_training_corpora_only(load, sections, tmp_path):
     path = str(tmp_path / "corpus.jsonl")
     sections["data"]["validation"] = [path]
