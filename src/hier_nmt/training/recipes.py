@@ -16,10 +16,12 @@ from typing import Any
 import torch
 from accelerate.utils import str_to_bool
 from huggingface_hub.errors import StrictDataclassError
+from transformers import AutoConfig
 
 from ..configuration.config_classes import CONFIG_CLASSES, HierNMTConfig
 from ..data.training_corpora import as_corpora
 from ..kernels.torch_cpu.processor import multiplies_bfloat16
+from ..translation.language_tokens import check_languages
 from .recipe_sections import DataSection, RecipeError, TokenizerSection, read_sections
 from .recipe_values import is_required
 from .training_arguments import DocumentSeq2SeqTrainingArguments
@@ -145,6 +147,12 @@ class Recipe:
     def _check_consistency(self, origin: str) -> None:
         for complaint in self._contradictions():
             raise RecipeError(f"{origin}: {complaint}")
+        if self.init_config and self.init_from is not None:
+            config = AutoConfig.from_pretrained(self.init_from)
+            try:
+                check_languages(config, self.data.source_language, self.data.target_language)
+            except ValueError as error:
+                raise RecipeError(f"{origin}: section data, training.init_from={self.init_from}: {error}") from None
         # The vocabulary sizes are not known yet; everything else is checked now.
         size = self.tokenizer.vocab_size
         self.model_config(size, None if self.tokenizer.joint else size)

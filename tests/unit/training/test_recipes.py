@@ -84,6 +84,15 @@ def test_a_model_saved_in_bfloat16_is_trained_in_float32(load, tmp_path):
     assert model.config.dtype == torch.float32
 
 
+def test_a_model_is_not_trained_further_for_another_language(load, tmp_path):
+    folder = tmp_path / "start"
+    tiny_model(source_language="en", target_language="fr-CA").save_pretrained(folder)
+    options = (f"--training.init_from={folder}", "--training.init_config=true", "--data.source_language=en")
+    assert load(*options, "--data.target_language=fr").init_config
+    with pytest.raises(RecipeError, match="the model's target language is 'fr-CA', not 'de'"):
+        load(*options, "--data.target_language=de")
+
+
 def test_separate_vocabularies_are_not_shared(load):
     config = load("--tokenizer.joint=false").model_config(500, 400)
     assert (config.vocab_size, config.decoder_vocab_size, config.share_encoder_decoder_embeddings) == (500, 400, False)
