@@ -6,6 +6,7 @@ import gc
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,16 @@ def pytest_collection_finish() -> None:
 def pytest_unconfigure() -> None:
     """Removes the caches of this run."""
     shutil.rmtree(CACHE_DIRECTORY, ignore_errors=True)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def fewer_lines_are_compared() -> Iterator[None]:
+    """Tokenizers of adapted models are compared on few lines: all of them take half a minute a model."""
+    from hier_nmt.data import sentence_model_tokenizers
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sentence_model_tokenizers, "LINES_OF_A_SCRIPT", 60)
+        yield
 
 
 @pytest.fixture(scope="session")

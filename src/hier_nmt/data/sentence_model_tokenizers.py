@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
+from tqdm.auto import tqdm
 from transformers import AutoTokenizer, MarianTokenizer, PreTrainedConfig, PreTrainedTokenizerBase, TokenizersBackend
 
 logger = logging.getLogger(__name__)
@@ -117,9 +118,11 @@ def _adapt_marian(slow: Any, sizes: tuple[int, int]) -> AdaptedTokenizers:
             given = {"text_target" if is_target else "text": list(texts)}
             return slow(**given, add_special_tokens=False)["input_ids"]
 
-        sides.append(fast if fast is not None and _are_equal(fast, encode, spm_file) else None)
+        if fast is None or not _are_equal(fast, encode, spm_file):
+            break
+        sides.append(fast)
     pair = (slow.source_lang or None, slow.target_lang or None)
-    if sides[0] is not None and sides[1] is not None:
+    if len(sides) == 2:
         return AdaptedTokenizers(sides[0], sides[1], is_fast=True, languages=pair)
     logger.warning(_SLOW_IS_KEPT)
     slow_sides = [
@@ -283,27 +286,50 @@ def _normalizers(
         yield normalizers.Replace(Regex(rf"[^ {known}]{{2,}}"), _UNKNOWN_RUN)
 
 
-def _are_equal(fast: PreTrainedTokenizerBase, encode: Any, spm_file: str | Path) -> bool:
-    """Whether a fast tokenizer gives what `encode` gives, on texts made of the model's pieces and of many scripts."""
-    texts = list(_comparison_texts(spm_file))
-    return fast(texts, add_special_tokens=False)["input_ids"] == encode(texts)
-
-
-# First and last letters of alphabets and of parts of the large ones; emoji last.
+# First and last letters of alphabets and of parts of the large ones; signs, digits and emoji last.
 _SCRIPTS = [
     (ranges[0], ranges[1])
-    for ranges in "az AZ àÿ ĀŽ αω АЯ ая את غي अह กฮ 一亿 ぁん ァン 가갛 !/ 09 ‐… ←⇿ 😀🙏".split()  # noqa: SIM905
+    for ranges in (  # noqa: SIM905
+        "az AZ àÿ ĀŽ αω АЯ ая աֆ აჰ את غي अह অহ ਅਹ અહ தஹ అహ ಅಹ അഹ "
+        "අෆ กฮ ກຮ ကအ កអ ሀፐ 一亿 ぁん ァン 가갛 !/ 09 ‐… ←⇿ 😀🙏"
+    ).split()
 ]
+LINES_OF_A_SCRIPT = 10_000
+# The share of lines whose pieces may come in another order.
+_MAX_REORDERED = 0.001
 
 
-def _comparison_texts(spm_file: str | Path, num_texts: int = 2000, seed: int = 0) -> Iterator[str]:
-    """Texts of the pieces of a SentencePiece model, and of letters of many scripts among them."""
-    generator = random.Random(seed)
+def _are_equal(fast: PreTrainedTokenizerBase, encode: Any, spm_file: str | Path) -> bool:
+    """Whether a fast tokenizer gives what `encode` gives, on lines of the model's pieces and of many scripts.
+
+    A unigram model can give "...." as "." and "..." or the other way round, with the same probability; which of them
+    it takes depends on how sums are rounded, and that differs. A few such lines are allowed, and reported.
+    """
+    generator = random.Random(0)
     pieces = [piece.piece for piece in _read_proto(spm_file).pieces if piece.type == _NORMAL]
-    for index in range(num_texts):
-        chosen = generator.choices(pieces, k=generator.randint(1, 20))
-        if index % 2:
-            first, last = generator.choice(_SCRIPTS)
-            letters = [chr(generator.randint(ord(first), ord(last))) for _ in range(generator.randint(1, 4))]
-            chosen.insert(generator.randint(0, len(chosen)), "".join(letters))
-        yield "".join(chosen).replace(_SPACE, " ").strip()
+    reordered = []
+    for script in tqdm(_SCRIPTS, desc="comparing tokenizers", unit=" scripts", leave=False):
+        lines = [_line(pieces, script, generator) for _ in range(LINES_OF_A_SCRIPT)]
+        fast_ids = fast(lines, add_special_tokens=False)["input_ids"]
+        for line, ours, theirs in zip(lines, fast_ids, encode(lines), strict=True):
+            if sorted(ours) != sorted(theirs):
+                return False
+            if ours != theirs:
+                reordered.append(line)
+    num_lines = LINES_OF_A_SCRIPT * len(_SCRIPTS)
+    if reordered:
+        logger.warning(
+            "of %d lines, %d have their pieces in another order with the fast tokenizer, as %r",
+            num_lines,
+            len(reordered),
+            reordered[0],
+        )
+    return len(reordered) <= _MAX_REORDERED * num_lines
+
+
+def _line(pieces: Sequence[str], script: tuple[str, str], generator: random.Random) -> str:
+    """Some pieces, and as a rule letters of the script among them."""
+    chosen = generator.choices(pieces, k=generator.randint(1, 6))
+    letters = [chr(generator.randint(*map(ord, script))) for _ in range(generator.randint(0, 4))]
+    chosen.insert(generator.randint(0, len(chosen)), "".join(letters))
+    return "".join(chosen).replace(_SPACE, " ").strip()

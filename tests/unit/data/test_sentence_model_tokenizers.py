@@ -10,6 +10,7 @@ import pytest
 from sentence_models import ENGLISH, FRENCH, skip_unless_loadable, train_sentencepiece, write_opus_mt
 from transformers import AutoConfig, AutoTokenizer, M2M100Config, M2M100Tokenizer
 
+from hier_nmt.data import sentence_model_tokenizers
 from hier_nmt.data.sentence_model_tokenizers import TokenizerError, adapt_tokenizers, fast_tokenizer
 from hier_nmt.data.tokenization import load_tokenizers, save_tokenizers
 
@@ -95,6 +96,45 @@ def test_the_fast_tokenizer_of_m2m100_equals_the_slow_one(tmp_path: Path, kind: 
     assert tokenizers.source(TEXTS)["input_ids"] == slow(TEXTS)["input_ids"]
     assert tokenizers.source.convert_tokens_to_ids("__fr__") == slow.get_lang_id("fr")
     assert tokenizers.separator_ids["sep_token_id"] == config.vocab_size
+
+
+@pytest.mark.slow
+def test_ten_thousand_lines_of_each_script_are_read_alike(opus_mt: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr(sentence_model_tokenizers, "LINES_OF_A_SCRIPT", 10_000)
+    assert adapt_tokenizers(opus_mt, AutoConfig.from_pretrained(opus_mt)).is_fast
+
+
+class _Compared:
+    """A tokenizer that gives fixed ids in the place of those of a line."""
+
+    def __init__(self, ids_of_a_line: Any) -> None:
+        self.ids_of_a_line = ids_of_a_line
+
+    def __call__(self, lines: list[str], **_: Any) -> dict[str, list[list[int]]]:
+        return {"input_ids": [self.ids_of_a_line(index) for index in range(len(lines))]}
+
+
+@pytest.mark.parametrize(
+    ("ids_of_a_line", "is_equal"),
+    [
+        (lambda index: [1, 2, 3], True),
+        # The same pieces in another order, once in a while.
+        (lambda index: [1, 3, 2] if index == 7 else [1, 2, 3], True),
+        (lambda index: [1, 3, 2] if index % 100 == 7 else [1, 2, 3], False),
+        # Other pieces.
+        (lambda index: [1, 2, 4] if index == 7 else [1, 2, 3], False),
+    ],
+)
+def test_what_counts_as_equal(
+    tmp_path: Path, monkeypatch: Any, caplog: Any, ids_of_a_line: Any, is_equal: bool
+) -> None:
+    monkeypatch.setattr(sentence_model_tokenizers, "LINES_OF_A_SCRIPT", 2000)
+    train_sentencepiece(tmp_path, "any", ENGLISH * 3, 100)
+    fast: Any = _Compared(ids_of_a_line)
+    is_reordered = ids_of_a_line(7) == [1, 3, 2]
+    slow = lambda lines: [[1, 2, 3]] * len(lines)  # noqa: E731
+    assert sentence_model_tokenizers._are_equal(fast, slow, tmp_path / "any.spm") is is_equal
+    assert ("have their pieces in another order" in caplog.text) is is_reordered
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
