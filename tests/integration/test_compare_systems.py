@@ -120,6 +120,11 @@ def test_systems_are_trained_and_measured_once(
     (tmp_path / "runs" / "sentence-3" / "contrastive-none" / "scores.json").unlink()
     assert script["main"](arguments) == 0
     assert [line[0] for line in script["ran"]] == ["contrastive"]
+    (tmp_path / "runs" / "windows-of-two-3" / "contrastive-none" / "scores.json").unlink()
+    assert script["main"]([*arguments, "--only", "sentence"]) == 0
+    assert [line[0] for line in script["ran"]] == ["contrastive"]
+    rows = rows_of(tmp_path / "runs" / "table.md")
+    assert [(row["system"], bool(row["none"])) for row in rows] == [("sentence", True), ("windows of two", False)]
 
 
 def test_the_others_go_on_if_a_system_fails(
@@ -181,7 +186,7 @@ def test_the_comparisons_of_this_repository_name_what_a_recipe_has(script: dict[
     paths = sorted((TRAINING / "comparisons").glob("*.yaml"))
     assert paths
     for path in paths:
-        runs, measurements = script["read_comparison"](path, tmp_path, None)
+        runs, measurements = script["read_comparison"](path, tmp_path)
         recipe = yaml.safe_load((TRAINING.parent / runs[0].recipe).read_text(encoding="utf-8"))
         assert len({run.overrides for run in runs}) == len(runs)
         assert {one.command for one in measurements} == {"contrastive", "evaluate"}

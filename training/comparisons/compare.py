@@ -134,27 +134,37 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("comparison", type=Path, help="YAML file")
     parser.add_argument("--output", type=Path, required=True, help="folder of the runs and of the table")
     parser.add_argument("--at-once", type=int, default=1, help="systems that run at a time; default: %(default)s")
-    parser.add_argument("--only", nargs="+", metavar="SYSTEM", help="only these systems")
+    parser.add_argument(
+        "--only", nargs="+", metavar="SYSTEM", help="run only these systems; the table keeps the others"
+    )
     options = parser.parse_args(arguments)
     try:
         if options.at_once < 1:
             raise ValueError(f"--at-once {options.at_once} must be at least 1")
-        runs, measurements = read_comparison(options.comparison, options.output, options.only)
-        check(runs, measurements)
+        runs, measurements = read_comparison(options.comparison, options.output)
+        chosen = choose(runs, options.only)
+        check(chosen, measurements)
     except (OSError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    return run_all(runs, measurements, options.output, options.at_once)
+    shown = [run for run in runs if run in chosen or (run.folder / SUMMARY_FILE).is_file()]
+    return run_all(chosen, shown, measurements, options.output, options.at_once)
 
 
-def read_comparison(path: Path, output: Path, only: Sequence[str] | None) -> tuple[list[Run], list[Measurement]]:
+def choose(runs: Sequence[Run], systems: Sequence[str] | None) -> list[Run]:
+    """The runs of some systems, in their order; all without these. ValueError for a system that there is not."""
+    known = list(dict.fromkeys(run.system for run in runs))
+    for system in systems or ():
+        if system not in known:
+            raise ValueError(f"there is no system {system!r}, only {', '.join(known)}")
+    return [run for system in systems or known for run in runs if run.system == system]
+
+
+def read_comparison(path: Path, output: Path) -> tuple[list[Run], list[Measurement]]:
     """The runs and measurements of a file; ValueError names what is wrong."""
     content = read_content(path)
-    unknown = set(only or ()) - content["systems"].keys()
-    if unknown:
-        raise ValueError(f"{path} has no system {sorted(unknown)[0]!r}, only {', '.join(content['systems'])}")
     runs = []
-    for system in only or content["systems"]:
+    for system in content["systems"]:
         changes = {**content.get("common", {}), **(content["systems"][system] or {})}
         for seed in content.get("seeds", [1]):
             folder = output / f"{file_name(system)}-{seed}"
@@ -211,14 +221,16 @@ def check(runs: Sequence[Run], measurements: Sequence[Measurement]) -> None:
                 raise FileNotFoundError(f"{one.command} {one.column}: no such file: {path}")
 
 
-def run_all(runs: Sequence[Run], measurements: Sequence[Measurement], output: Path, at_once: int) -> int:
-    """Trains and measures, and keeps the table up to date."""
+def run_all(
+    runs: Sequence[Run], shown: Sequence[Run], measurements: Sequence[Measurement], output: Path, at_once: int
+) -> int:
+    """Trains and measures `runs`, and keeps the table of those that are shown up to date."""
     commands, lock = Commands(), Lock()
 
     def report(run: Run, done: str) -> None:
         with lock:
             print(f"{run.name}: {done}", flush=True)
-            write_results(runs, measurements, output)
+            write_results(shown, measurements, output)
 
     def train_and_measure(run: Run) -> None:
         recipe = Recipe.load(run.recipe, run.overrides)
@@ -247,7 +259,7 @@ def run_all(runs: Sequence[Run], measurements: Sequence[Measurement], output: Pa
     finally:
         for number, handler in zip(signals, handlers, strict=True):
             signal.signal(number, handler)
-    write_results(runs, measurements, output)
+    write_results(shown, measurements, output)
     if any(isinstance(error, Stopped) for error in errors):
         print("interrupted; the same command continues", file=sys.stderr)
         return 130
