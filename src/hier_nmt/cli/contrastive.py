@@ -36,7 +36,7 @@ from ..evaluation.contrastive_readers import CONTRASTIVE_FORMATS, read_contrasti
 from ..evaluation.contrastive_sets import ContrastiveExample
 from ..evaluation.forced_scoring import WindowBuilder
 from ..evaluation.metrics import score_json
-from ..jobs.load_checkpoints import check_device, naming
+from ..jobs.load_checkpoints import check_device, named_in_errors
 from .resources import settings_of
 
 
@@ -109,7 +109,7 @@ def evaluate(
         return [contrastive_report(examples, scores, f"random {options.random}")], example_records(examples, scores)
     label = options.label or Path(options.model).resolve().name
     dtype = torch.bfloat16 if options.bf16 else torch.float32
-    with naming(options.model):
+    with named_in_errors(options.model):
         model: Any = AutoModelForSeq2SeqLM.from_pretrained(options.model, dtype=dtype)
     model.eval().to(options.device)
     is_local = (Path(options.model) / "tokenizer.json").is_file()

@@ -26,7 +26,7 @@ from ..data.tokenization import load_tokenizers
 from ..evaluation.metrics import ScoreReport, flat, score_documents, score_json, score_table, sentence_chrf
 from ..evaluation.teacher_forcing import force_documents, forced_report
 from ..jobs.confidence_calibration import FILE_NAME, MIN_SENTENCES, calibrate, reliability_table, write_calibration
-from ..jobs.load_checkpoints import check_device, load_with_config, naming, single_sentence_config
+from ..jobs.load_checkpoints import check_device, load_with_config, named_in_errors, single_sentence_config
 from ..jobs.translate_corpus import translate_documents
 from ..publishing.model_engines import with_engine
 from ..translation.document_translator import STRATEGIES
@@ -221,7 +221,7 @@ def run(options: argparse.Namespace) -> None:
     dtype = torch.bfloat16 if options.bf16 else torch.float32
     # On a CPU PyTorch's fused attention is slower for the single query of a decoding step.
     attention = "eager" if options.device == "cpu" else None
-    with naming(options.model):
+    with named_in_errors(options.model):
         model: Any = AutoModelForSeq2SeqLM.from_pretrained(options.model, dtype=dtype, attn_implementation=attention)
     model.to(options.device)
     documents = read_corpus(options, model.config)

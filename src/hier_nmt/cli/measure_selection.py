@@ -23,7 +23,7 @@ from ..data.tokenization import load_tokenizers
 from ..inspection.figures import check_figure_name
 from ..inspection.selection import measure_selection, read_annotated_documents
 from ..inspection.selection_plots import plot_selection
-from ..jobs.load_checkpoints import naming
+from ..jobs.load_checkpoints import named_in_errors
 from ..translation.translation_vocabulary import TranslationVocabulary
 
 
@@ -41,7 +41,7 @@ def run(options: argparse.Namespace) -> None:
         check_writable(path)
     if options.plot:
         check_figure_name(options.plot)
-    with naming(options.model):
+    with named_in_errors(options.model):
         model = AutoModelForSeq2SeqLM.from_pretrained(options.model).eval()
     vocabulary = TranslationVocabulary(*load_tokenizers(options.model))
     documents = list(read_annotated_documents(options.documents))

@@ -303,8 +303,8 @@ _MAX_REORDERED = 0.001
 def _are_equal(fast: PreTrainedTokenizerBase, encode: Any, spm_file: str | Path) -> bool:
     """Whether a fast tokenizer gives what `encode` gives, on lines of the model's pieces and of many scripts.
 
-    A unigram model can give "...." as "." and "..." or the other way round, with the same probability; which of them
-    it takes depends on how sums are rounded, and that differs. A few such lines are allowed, and reported.
+    A unigram model can cut "...." into "." and "..." or into "..." and ".", with the same probability. Which cut is
+    taken depends on how sums are rounded, and the two round differently. A few such lines are allowed, and reported.
     """
     generator = random.Random(0)
     pieces = [piece.piece for piece in _read_proto(spm_file).pieces if piece.type == _NORMAL]
@@ -321,9 +321,9 @@ def _are_equal(fast: PreTrainedTokenizerBase, encode: Any, spm_file: str | Path)
     num_lines = LINES_OF_A_SCRIPT * len(_SCRIPTS)
     if reordered:
         logger.warning(
-            "of %d lines, %d have their pieces in another order with the fast tokenizer, as %r",
-            num_lines,
+            "in %d of %d lines that were compared the fast tokenizer puts the same pieces in another order, such as %r",
             len(reordered),
+            num_lines,
             reordered[0],
         )
     return len(reordered) <= _MAX_REORDERED * num_lines

@@ -20,7 +20,7 @@ from ..models.hier_nmt.sentence_models import ADAPTATIONS, GATED_CONTEXT_NAME, c
 from ..publishing.adapted_card import AdaptedModel, adapted_card
 from ..publishing.hub import CARD_FILE
 from ..translation.language_tokens import LanguageTokens
-from .load_checkpoints import naming
+from .load_checkpoints import named_in_errors
 
 # How a model can be made to read other sentences.
 ATTENTIONS = tuple(ADAPTATIONS)
@@ -88,7 +88,7 @@ def _write_adapted(
     context_gate: float,
     options: dict[str, Any],
 ) -> Adaptation:
-    with naming(path):
+    with named_in_errors(path):
         config = AutoConfig.from_pretrained(path, **load_options)
     check_adaptation(config, attention, context_gate)
     tokenizers = _tokenizers(path, config, load_options)

@@ -18,17 +18,15 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def naming(model: str) -> Iterator[None]:
-    """While a folder or a model of the Hub is loaded: errors name it, if there is no such folder.
-
-    Those of Transformers for a mistyped folder tell of the Hub alone.
-    """
+def named_in_errors(model: str) -> Iterator[None]:
+    """Loads a model, a folder or a name on the Hub, so that an error names it: for a folder that does not exist
+    Transformers' errors may name the Hub alone."""
     try:
         yield
     except OSError as error:
         if Path(model).exists():
             raise
-        raise OSError(f"{model}: there is no such folder, and from the Hub it cannot be loaded: {error}") from error
+        raise OSError(f"{model}: there is no such folder, and it cannot be loaded from the Hub: {error}") from error
 
 
 def load_config(checkpoint: str | Path) -> "PreTrainedConfig":

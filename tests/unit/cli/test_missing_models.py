@@ -30,5 +30,5 @@ def test_a_model_that_is_not_there_is_named(
     example = ContrastiveExample("1", "anaphora", 1, ("The cat.",), (), "It sleeps.", ("Il dort.", "Elle dort."), 0)
     write_contrastive_set("set.jsonl", [example])
     assert main(arguments) == 1
-    assert f"{arguments[1]}: there is no such folder, and from the Hub it cannot be loaded: " in capsys.readouterr().err
+    assert f"{arguments[1]}: there is no such folder, and it cannot be loaded from the Hub: " in capsys.readouterr().err
     assert not Path("adapted").exists()

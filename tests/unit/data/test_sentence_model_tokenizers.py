@@ -134,7 +134,7 @@ def test_what_counts_as_equal(
     is_reordered = ids_of_a_line(7) == [1, 3, 2]
     slow = lambda lines: [[1, 2, 3]] * len(lines)  # noqa: E731
     assert sentence_model_tokenizers._are_equal(fast, slow, tmp_path / "any.spm") is is_equal
-    assert ("have their pieces in another order" in caplog.text) is is_reordered
+    assert ("puts the same pieces in another order" in caplog.text) is is_reordered
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
