@@ -13,7 +13,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Final, Literal, NamedTuple
 
-from .word_forms import is_form_of, plural_forms
+from .word_forms import is_elided_well, is_form_of, plural_forms, plural_of_term
 
 GIVEN: Final = "given"
 INFLECTED: Final = "inflected"
@@ -40,12 +40,13 @@ class Term(NamedTuple):
 
 
 class TermMatch(NamedTuple):
-    """A term that stands in a text at [start, stop), as given or with plurals."""
+    """A term that stands in a text at [start, stop), as given or with plurals, perhaps in a text of capitals."""
 
     start: int
     stop: int
     term: Term
     is_given: bool = True
+    in_capitals: bool = False
 
 
 class TermUse(NamedTuple):
@@ -110,13 +111,15 @@ class Glossary:
         """The terms in a text, in order and without overlaps: at each word the longest."""
         words = _words(text)
         folded = _folded(words.texts)
+        in_capitals = _is_in_capitals(text)
         found: list[TermMatch] = []
         index = 0
         while index < len(folded):
             form = self._form_at(text, words, folded, index)
             stop = index + (1 if form is None else len(form.words))
             if form is not None:
-                found.append(TermMatch(words.spans[index][0], words.spans[stop - 1][1], form.term, form.is_given))
+                start, end = words.spans[index][0], words.spans[stop - 1][1]
+                found.append(TermMatch(start, end, form.term, form.is_given, in_capitals))
             index = stop
         return found
 
@@ -159,19 +162,27 @@ class Glossary:
         pairs = zip(part, target.texts, strict=True)
         return INFLECTED if all(is_form_of(*pair, self.target_language) for pair in pairs) else UNUSED
 
-    def target_forms(self, match: TermMatch) -> list[str]:
-        """The translations of a term as they may be written: as given, and with plurals if the source has one."""
-        forms = [form for target in match.term.targets for form in self._forms_of(target, match.is_given)]
-        return list(dict.fromkeys(forms))
+    def is_elided_well(self, term: Term, translation: str) -> bool:
+        """Whether the words before the term suit it wherever a translation has it: not "le exploitant"."""
+        starts = [start for _, (start, _) in self.uses(term, translation)]
+        return all(is_elided_well(translation, start, self.target_language) for start in starts)
 
-    def _forms_of(self, target: str, only_given: bool) -> Iterator[str]:
-        words = _words(target)
-        for form in [words.texts] if only_given else plural_forms(words.texts, self.target_language):
-            written, position = "", 0
-            for (start, stop), word in zip(words.spans, form, strict=True):
-                written += target[position:start] + word
-                position = stop
-            yield written + target[position:]
+    def preferred_form(self, match: TermMatch) -> str:
+        """The first translation of a term, in the plural and in capitals if the source has it so."""
+        target = match.term.targets[0]
+        words = _words(target).texts
+        form = words if match.is_given else plural_of_term(words, self.target_language)
+        return _written(target, form, match.in_capitals)
+
+    def target_forms(self, match: TermMatch) -> list[str]:
+        """The translations of a term as they may be written: as given, and with plurals if the source has one, in
+        capitals if it is in them."""
+        forms = []
+        for target in match.term.targets:
+            words = _words(target).texts
+            for form in [words] if match.is_given else plural_forms(words, self.target_language):
+                forms.append(_written(target, form, match.in_capitals))
+        return list(dict.fromkeys(forms))
 
 
 def glossary_of_pairs(pairs: Mapping[str, str] | Iterable[Sequence[str]]) -> Glossary:
@@ -213,6 +224,20 @@ def _words(text: str) -> _Words:
     return _Words(tuple(text[start:stop] for start, stop in spans), spans, between)
 
 
+def _written(target: str, form: Sequence[str], in_capitals: bool) -> str:
+    """A translation with other forms of its words."""
+    written, position = "", 0
+    for (start, stop), word in zip(_words(target).spans, form, strict=True):
+        written += target[position:start] + word
+        position = stop
+    written += target[position:]
+    return written.upper() if in_capitals else written
+
+
+def _is_in_capitals(text: str) -> bool:
+    return text == text.upper()
+
+
 def _plain_separator(text: str) -> str:
     return " ".join(text.translate(_SEPARATORS).split()) or (" " if text else "")
 
@@ -230,5 +255,5 @@ def _has_case(part: Sequence[str], form: Sequence[str], term: Term, text: str) -
     """Whether words have the case that a term wants; a term of capitals may stand in a text of capitals."""
     match_case = term.match_case
     if match_case is None:
-        match_case = term.source != term.source.lower() and text != text.upper()
+        match_case = term.source != term.source.lower() and not _is_in_capitals(text)
     return not match_case or tuple(part) in (tuple(form), _capitalized(form))

@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Words in a few languages: their forms, by the endings of plurals and feminines, and short words before nouns.
 
-The rules know no exceptions: "animal" has "animaux", and "festival", wrongly, "festivaux". What they make is compared
-with words that stand in a text, or offered to a model that chooses.
+Few exceptions are known. What the rules make is compared with words that stand in a text, or offered to a model.
 """
 
 import re
-from functools import lru_cache
+from collections.abc import Sequence
+from functools import cache, lru_cache
 from itertools import product
 
 # The first pattern that matches the end of a word replaces it.
@@ -18,6 +18,15 @@ _PLURALS: dict[str, _Rules] = {
     "es": ((r"s$", "s"), (r"z$", "ces"), (r"ón$", "ones"), (r"([aeiouáéó])$", r"\1s"), (r"$", "es")),
     "pt": ((r"s$", "s"), (r"ão$", "ões"), (r"m$", "ns"), (r"l$", "is"), (r"([rz])$", r"\1es"), (r"$", "s")),
     "it": ((r"io$", "i"), (r"[oe]$", "i"), (r"([cg])a$", r"\1he"), (r"a$", "e"), (r"$", "")),
+}
+_IRREGULAR_PLURALS = {
+    "en": "man men woman women child children foot feet tooth teeth mouse mice goose geese life lives wife wives "
+    "knife knives half halves leaf leaves shelf shelves loaf loaves thief thieves wolf wolves analysis analyses "
+    "axis axes basis bases crisis crises hypothesis hypotheses thesis theses criterion criteria phenomenon phenomena",
+    "fr": "bal bals banal banals carnaval carnavals chacal chacals fatal fatals festival festivals final finals "
+    "natal natals naval navals récital récitals régal régals bleu bleus pneu pneus bijou bijoux caillou cailloux "
+    "chou choux genou genoux hibou hiboux bail baux corail coraux émail émaux travail travaux vitrail vitraux "
+    "œil yeux ciel cieux",
 }
 _FEMININES: dict[str, _Rules] = {
     "fr": (
@@ -50,6 +59,10 @@ _PREPOSITIONS = {
     "it": "di a in per con su",
     "de": "von mit für auf in an",
 }
+# A French word whose vowel an apostrophe replaces before another vowel, or changes with it ("au", "du"); and an
+# apostrophe before a consonant. Before "onze", "oui" and "un" there is none.
+_NOT_ELIDED = re.compile(r"(?:le|la|de|du|au|ce|je|me|te|se|ne|que)\s+(?!onz|oui|un\b)[aeiouâàéèêëîïôûùœæ]", re.I)
+_ELIDED = re.compile(r"(?:l|d|qu)['’][bcdfgjklmnpqrstvwxz]", re.I)
 # Words below this length, mostly articles and prepositions, have no forms.
 _MIN_LETTERS = 3
 # The most words of a term that are inflected, which bounds its forms to 2 to the power of it.
@@ -72,7 +85,28 @@ def _with_capitals(words: str) -> list[str]:
 
 def plural(word: str, language: str | None) -> str:
     """The plural of a word by the rules of the language (ISO 639 code); the word where there are none."""
-    return _replaced(word, _PLURALS.get(_key(language), ()))
+    key = _key(language)
+    irregular = _irregular_plurals(key).get(word.lower())
+    return _replaced(word, _PLURALS.get(key, ())) if irregular is None else word[:1] + irregular[1:]
+
+
+def plural_of_term(words: Sequence[str], language: str | None) -> tuple[str, ...]:
+    """The words of a noun and what belongs to it, in the plural: in English the last word before a preposition
+    ("orders in council"), in Romance languages all words before one ("navires marchands de la flotte")."""
+    short = {word.rstrip("'") for word in (*determiners(language), *prepositions(language))}
+    stop = next((index for index, word in enumerate(words) if index and word in short), len(words))
+    start = stop - 1 if _key(language) == "en" else 0
+    return (*words[:start], *(plural(word, language) for word in words[start:stop]), *words[stop:])
+
+
+def is_elided_well(text: str, start: int, language: str | None) -> bool:
+    """Whether a French article or preposition before the word at `start` suits its first letter: "l'exploitant" and "le
+    navire"; True in other languages, and before capital letters."""
+    if _key(language) != "fr" or text[start : start + 1].isupper():
+        return True
+    before = re.search(r"\w+(?:\s+|['’])$", text[:start])
+    joined = "" if before is None else before[0] + text[start : start + 6]
+    return not (_NOT_ELIDED.match(joined) or _ELIDED.match(joined))
 
 
 def is_form_of(word: str, given: str, language: str | None) -> bool:
@@ -95,9 +129,14 @@ def plural_forms(words: tuple[str, ...], language: str | None) -> list[tuple[str
 
 @lru_cache(maxsize=65536)
 def _forms(word: str, language: str) -> frozenset[str]:
-    plurals, feminines = _PLURALS.get(language, ()), _FEMININES.get(language, ())
-    feminine = _replaced(word, feminines)
-    return frozenset({_replaced(word, plurals), feminine, _replaced(feminine, plurals)})
+    feminine = _replaced(word, _FEMININES.get(language, ()))
+    return frozenset({plural(word, language), feminine, plural(feminine, language)})
+
+
+@cache
+def _irregular_plurals(language: str) -> dict[str, str]:
+    words = _IRREGULAR_PLURALS.get(language, "").split()
+    return dict(zip(words[::2], words[1::2], strict=True))
 
 
 def _replaced(word: str, rules: _Rules) -> str:

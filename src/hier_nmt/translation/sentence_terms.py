@@ -44,11 +44,14 @@ class SentenceTerms(NamedTuple):
 
     def inline_text(self, text: str) -> str:
         """The sentence with the translations of its terms in it, each after the first occurrence of its term."""
+        if self.glossary is None:
+            return text
         first = {match.term: match for match in reversed(self.terms)}
-        return with_terms(text, sorted((match.stop, match.term.targets[0]) for match in first.values()))
+        return with_terms(text, sorted((match.stop, self.glossary.preferred_form(match)) for match in first.values()))
 
     def missing(self, translation: str) -> list[TermMatch]:
-        """The required terms and numbers that a translation lacks, each once."""
+        """The required terms and numbers that a translation lacks, or has behind an article that does not suit them,
+        each once."""
         distinct = {match.term: match for match in reversed(self.required)}
         return [match for term, match in distinct.items() if not self._has(term, translation)]
 
@@ -62,7 +65,7 @@ class SentenceTerms(NamedTuple):
         if isinstance(term, NumberTerm):
             return term.is_in(translation)
         assert self.glossary is not None
-        return self.glossary.use(term, translation) != UNUSED
+        return self.glossary.use(term, translation) != UNUSED and self.glossary.is_elided_well(term, translation)
 
     def target_forms(self, match: TermMatch) -> list[str]:
         """How the translation of a term or number may be written."""

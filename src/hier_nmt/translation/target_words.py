@@ -18,12 +18,14 @@ class Forcing(NamedTuple):
         forms: the token ids of each form of the term, one of which is written.
         joined_forms: the same for a position after an apostrophe or bracket.
         max_gap: the maximum number of words between prefix and term.
+        unsuited: pairs of a determiner or preposition and a form that cannot follow it.
     """
 
     prefix_ids: tuple[int, ...]
     forms: tuple[tuple[int, ...], ...]
     joined_forms: tuple[tuple[int, ...], ...]
     max_gap: int
+    unsuited: frozenset[tuple[tuple[int, ...], tuple[int, ...]]] = frozenset()
 
 
 class Replay(NamedTuple):

@@ -59,18 +59,32 @@ class ForcedTerms(LogitsProcessor):
         for start, num_words, last in starts:
             joins = start > 0 and self.words.joins[new_ids[start - 1]]
             rest = tuple(new_ids[start:])
-            forms = forcing.joined_forms if joins else forcing.forms
+            forms = self._forms_after(forcing, last, joins)
             if any(self._is_complete(form, rest) for form in forms):
                 return None
             allowed.update(form[len(rest)] for form in forms if len(form) > len(rest) and form[: len(rest)] == rest)
             may_break |= rest in forms
             for word in () if joins else self.words.short_words(num_words, last, forcing.max_gap):
+                if not self._leads_to_a_form(forcing, word, num_words + 1):
+                    continue
                 if rest[: len(word)] == word:
                     starts.append((start + len(word), num_words + 1, word))
                 elif word[: len(rest)] == rest:
                     allowed.add(word[len(rest)])
         # Beam search continues rows that have left what is allowed if it has no others.
         return (sorted(allowed), may_break) if allowed or may_break else None
+
+    @staticmethod
+    def _forms_after(forcing: Forcing, word: tuple[int, ...], joins: bool) -> list[tuple[int, ...]]:
+        """The forms that may follow a determiner or preposition, or the prefix if there is none."""
+        forms = forcing.joined_forms if joins else forcing.forms
+        return [form for form in forms if (word, form) not in forcing.unsuited]
+
+    def _leads_to_a_form(self, forcing: Forcing, word: tuple[int, ...], num_words: int) -> bool:
+        """Whether a form, or another determiner, may follow this word, the last of so many behind the prefix."""
+        joins = self.words.joins[word[-1]]
+        is_followed = not joins and bool(self.words.short_words(num_words, word, forcing.max_gap))
+        return is_followed or bool(self._forms_after(forcing, word, joins))
 
     def _is_complete(self, form: tuple[int, ...], written: tuple[int, ...]) -> bool:
         """Whether a form has been written, followed by a token that does not continue its last word."""

@@ -33,18 +33,20 @@ MAX_ROUNDS, MAX_GAP = 8, 2
 
 class _WritableTerm(NamedTuple):
     """A term of a sentence, and the token ids of its forms: after white space, directly after an apostrophe, and with
-    a capital letter at the start of a sentence."""
+    a capital letter at the start of a sentence; and pairs of a determiner or preposition and a form that cannot follow
+    it."""
 
     match: TermMatch
     forms: tuple[tuple[int, ...], ...]
     joined_forms: tuple[tuple[int, ...], ...]
     first_forms: tuple[tuple[int, ...], ...]
+    unsuited: frozenset[tuple[tuple[int, ...], tuple[int, ...]]]
 
     def forcing(self, prefix_ids: Sequence[int], is_first: bool, max_gap: int) -> Forcing:
         """The constraint that writes the term after a prefix, which has no words of the sentence if the term
         `is_first`."""
         forms = tuple(dict.fromkeys((*self.first_forms, *self.forms))) if is_first else self.forms
-        return Forcing(tuple(prefix_ids), forms, self.joined_forms, max_gap)
+        return Forcing(tuple(prefix_ids), forms, self.joined_forms, max_gap, self.unsuited)
 
     @property
     def first_ids(self) -> tuple[int, ...]:
@@ -197,12 +199,13 @@ class TermDecoder:
 
     def _writable_terms(self, sentence: _Sentence) -> list[_WritableTerm]:
         """The terms that a sentence lacks and the tokenizer can write."""
-        forms = [(match, _terms(sentence).target_forms(match)) for match in sentence.missing()]
         encode, encode_joined = self.vocabulary.encode_forms, self.vocabulary.encode_joined_forms
-        terms = [
-            _WritableTerm(match, encode(one), encode_joined(one), encode([form[:1].upper() + form[1:] for form in one]))
-            for match, one in forms
-        ]
+        terms = []
+        for match in sentence.missing():
+            texts = _terms(sentence).target_forms(match)
+            forms, joined = encode(texts), encode_joined(texts)
+            first = encode([form[:1].upper() + form[1:] for form in texts])
+            terms.append(_WritableTerm(match, forms, joined, first, self.vocabulary.unsuited_words(forms, joined)))
         return [term for term in terms if term.forms]
 
     def _without_term(self, sentence: _Sentence, match: TermMatch) -> _Sentence:

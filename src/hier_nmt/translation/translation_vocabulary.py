@@ -18,7 +18,7 @@ from ..text.untranslatable import (
     replace_surrogates,
 )
 from ..text.windows import join_window
-from ..text.word_forms import determiners, prepositions
+from ..text.word_forms import determiners, is_elided_well, prepositions
 from .decoder_runs import StopConditions
 from .language_tokens import LanguageTokens
 from .repetition import REPEATED_NGRAM_SIZE
@@ -155,6 +155,20 @@ class TranslationVocabulary:
     def encode_joined_forms(self, forms: Sequence[str]) -> tuple[tuple[int, ...], ...]:
         """The same for a form directly after an apostrophe."""
         return tuple(rest for form in forms for _, rest in self._split_at_apostrophe(f"l'{form}"))
+
+    def unsuited_words(
+        self, forms: Sequence[tuple[int, ...]], joined_forms: Sequence[tuple[int, ...]]
+    ) -> frozenset[tuple[tuple[int, ...], tuple[int, ...]]]:
+        """Pairs of a determiner or preposition and a form of a term that cannot follow it, as "au" and "exploitant"."""
+        words = {*self.target_words.determiners, *self.target_words.prepositions}
+        pairs = (
+            (word, form) for word in words for form in (joined_forms if self.target_words.joins[word[-1]] else forms)
+        )
+        return frozenset(pair for pair in pairs if not self._suit(*pair))
+
+    def _suit(self, word: Sequence[int], form: Sequence[int]) -> bool:
+        text = self.decode([*word, *form])
+        return is_elided_well(text, len(text) - len(self.decode(form)), self.target_language)
 
     def _split_at_apostrophe(self, text: str) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
         """The tokens of a text up to its first apostrophe, and the others, if a token ends there."""

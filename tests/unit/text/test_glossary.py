@@ -5,7 +5,7 @@
 import pytest
 
 from hier_nmt.text.glossary import GIVEN, INFLECTED, UNUSED, Glossary, Term, glossary_of_pairs
-from hier_nmt.text.word_forms import is_form_of, plural, plural_forms
+from hier_nmt.text.word_forms import is_form_of, plural, plural_forms, plural_of_term
 
 
 def glossary(**terms: str) -> Glossary:
@@ -95,6 +95,61 @@ def test_forms_are_offered_as_the_source_has_them() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("source", "target", "text", "expected"),
+    [
+        ("vessel", "navire", "a vessel", "navire"),
+        ("vessel", "navire", "two vessels", "navires"),
+        ("vessel", "navire", "SALE OF A VESSEL", "NAVIRE"),
+        ("permit holder", "titulaire de licence", "permit holders", "titulaires de licence"),
+        ("merchant ship", "navire marchand", "merchant ships", "navires marchands"),
+        ("order", "décret", "Order", "décret"),
+    ],
+)
+def test_the_preferred_form_has_the_number_and_the_capitals_of_the_source(
+    source: str, target: str, text: str, expected: str
+) -> None:
+    one = Glossary([Term(source, (target, "autre"))], "en", "fr")
+    (match,) = one.find(text)
+    assert one.preferred_form(match) == expected
+    assert expected in one.target_forms(match)
+
+
+@pytest.mark.parametrize(
+    ("translation", "expected"),
+    [
+        ("Il la donne à l'exploitant.", True),
+        ("Il la donne à l’exploitant.", True),
+        ("Le seul exploitant", True),
+        ("Il la donne au exploitant.", False),
+        ("Le exploitant", False),
+        ("L'exploitant est le exploitant.", False),
+        ("EXPLOITANT", True),
+    ],
+)
+def test_an_article_suits_a_french_term(translation: str, expected: bool) -> None:
+    one = glossary(owner="exploitant")
+    assert one.is_elided_well(one.terms[0], translation) == expected
+    assert Glossary(one.terms, "fr", "en").is_elided_well(one.terms[0], translation)
+
+
+@pytest.mark.parametrize(
+    ("target", "translation", "expected"),
+    [
+        ("gare", "de l'gare", False),
+        ("gare", "de la gare", True),
+        ("habit", "l'habit", True),
+        ("hibou", "le hibou", True),
+        ("onzième", "le onzième", True),
+        ("OTAN", "de OTAN", True),
+        ("SMS", "l'SMS", True),
+    ],
+)
+def test_articles_of_consonants_names_and_exceptions(target: str, translation: str, expected: bool) -> None:
+    one = glossary(word=target)
+    assert one.is_elided_well(one.terms[0], translation) == expected
+
+
 @pytest.mark.parametrize("pairs", [{"": "a"}, {"a": "…"}, [("a",)], [("a", None)], ["ab"], ["abc"]])
 def test_what_is_no_pair_of_terms_is_an_error_that_names_it(pairs: object) -> None:
     with pytest.raises(ValueError, match=r"glossary has pairs|need a word each"):
@@ -112,6 +167,9 @@ def test_what_is_no_pair_of_terms_is_an_error_that_names_it(pairs: object) -> No
         ("tribunal", "fr", "tribunaux"),
         ("bureau", "fr", "bureaux"),
         ("avis", "fr", "avis"),
+        ("festival", "fr", "festivals"),
+        ("Travail", "fr", "Travaux"),
+        ("child", "en", "children"),
         ("ley", "es", "leyes"),
         ("comissão", "pt", "comissões"),
         ("Gesetz", "de", "Gesetz"),
@@ -121,6 +179,21 @@ def test_what_is_no_pair_of_terms_is_an_error_that_names_it(pairs: object) -> No
 )
 def test_plurals(word: str, language: str | None, expected: str) -> None:
     assert plural(word, language) == expected
+
+
+@pytest.mark.parametrize(
+    ("term", "language", "expected"),
+    [
+        ("order in council", "en", "orders in council"),
+        ("driving licence", "en", "driving licences"),
+        ("navire marchand de la flotte", "fr", "navires marchands de la flotte"),
+        ("permiso de conducir", "es", "permisos de conducir"),
+        ("Gesetz", "de", "Gesetz"),
+        ("of", "en", "of"),
+    ],
+)
+def test_the_plural_of_a_term_changes_its_noun(term: str, language: str, expected: str) -> None:
+    assert " ".join(plural_of_term(term.split(), language)) == expected
 
 
 def test_forms_of_a_word() -> None:

@@ -26,7 +26,8 @@ def test_the_prefix_then_short_words_then_the_term_is_forced_and_the_rest_is_fre
     forcing = Forcing((AMI, COMMA), CATS, (), 1)
     assert allowed(forcing) == {AMI}
     assert allowed(forcing, AMI) == {COMMA}
-    assert allowed(forcing, AMI, COMMA) == {LE, L, TO, CHAT}
+    # No form can stand behind "l'".
+    assert allowed(forcing, AMI, COMMA) == {LE, TO, CHAT}
     assert allowed(forcing, AMI, COMMA, LE) == {CHAT}
     # Another form, or what begins another word, but no other word of the same letters.
     assert allowed(forcing, AMI, COMMA, LE, CHAT) == BREAKS | {S}
@@ -45,10 +46,20 @@ def test_behind_an_apostrophe_the_term_has_its_joined_form() -> None:
     assert allowed(forcing, TO, L) == {JOINED_AMI}
 
 
+def test_a_word_that_suits_no_form_is_not_written_nor_a_form_that_does_not_suit_it() -> None:
+    unsuited = frozenset({((LE,), (AMI,)), ((TO,), (AMI,)), ((TO,), (CHAT,))})
+    forcing = Forcing((), ((AMI,), (CHAT,)), ((JOINED_AMI,),), 1, unsuited)
+    assert allowed(forcing) == {LE, L, AMI, CHAT}
+    assert allowed(forcing, LE) == {CHAT}
+    # A determiner may come between.
+    assert allowed(forcing._replace(max_gap=2)) == {LE, L, TO, AMI, CHAT}
+    assert allowed(forcing._replace(max_gap=2), TO) == {LE, L}
+
+
 def test_before_a_term_stand_a_preposition_and_a_determiner_at_most() -> None:
     forcing = Forcing((), ((AMI,),), (), 2)
     assert allowed(forcing, LE) == {AMI}
-    assert allowed(forcing, TO) == {LE, L, AMI}
+    assert allowed(forcing, TO) == {LE, AMI}
     assert allowed(forcing, TO, LE) == {AMI}
     assert allowed(forcing._replace(max_gap=1), TO) == {AMI}
 

@@ -15,6 +15,7 @@ from hier_nmt.translation.document_translator import STRATEGIES
 
 pytest.importorskip("sentencex")
 
+ROOT = Path(__file__).resolve().parents[3]
 GLOSSARY = {"b": "x", "e": "y"}
 
 
@@ -129,6 +130,17 @@ def test_models_of_other_families_write_terms_behind_the_token_of_their_language
     assert any(use["use"] == "given" for use in uses)
 
 
+def test_the_example_of_the_page_is_what_the_shipped_model_writes() -> None:
+    pipe = pipeline("translation", model=str(ROOT / "checkpoints/hier-nmt-en-fr"))
+    (output,) = pipe(
+        "The Minister may issue a permit to the owner of a vessel.",
+        glossary={"permit": "licence", "owner": "exploitant", "vessel": "navire"},
+        return_details=True,
+    )
+    assert f"# {output['translation_text']}" in (ROOT / "docs/terms.md").read_text()
+    assert {one["use"] for one in output["details"]["terms"]} == {"given"}
+
+
 def inline_model(**config: Any) -> ScoredTranslator:
     config = {"source_language": "en", "target_language": "fr", **config}
     return ScoredTranslator(more_words=["<gloss>", "</gloss>"], **config)
@@ -138,6 +150,15 @@ def test_a_model_trained_for_it_gets_terms_inline() -> None:
     model = inline_model(reads_inline_terms=True)
     details("A b b c!", model, glossary={"b": "x"})
     assert model.windows[0] == "A b <gloss> x </gloss> b c ! </s>"
+
+
+def test_inline_terms_have_the_number_and_the_capitals_of_the_source() -> None:
+    words = ["cats", "chats", "CAT", "CHAT"]
+    model = ScoredTranslator(
+        more_words=["<gloss>", "</gloss>", *words], source_language="en", target_language="fr", reads_inline_terms=True
+    )
+    details("A cats c! A CAT!", model, glossary={"cat": "chat"})
+    assert model.windows[:2] == ["A cats <gloss> chats </gloss> c ! </s>", "A CAT <gloss> CHAT </gloss> ! </s>"]
 
 
 def test_another_model_gets_them_only_if_it_is_told_to() -> None:
