@@ -128,23 +128,38 @@ def train_sentencepiece(folder: Path, name: str, texts: Sequence[str], vocab_siz
     return [model.id_to_piece(one) for one in ids if not (model.is_control(one) or model.is_unknown(one))]
 
 
-def write_opus_mt(folder: Path, separate: bool = False, seed: int = 0) -> MarianMTModel:
-    """Writes a Marian model as the Hub has OPUS-MT: configurations, source.spm, target.spm, vocab.json, weights."""
+def write_opus_mt(
+    folder: Path, separate: bool = False, seed: int = 0, languages: Sequence[str] = (), end_bias: float = END_BIAS
+) -> MarianMTModel:
+    """Writes a Marian model as the Hub has OPUS-MT: configurations, source.spm, target.spm, vocab.json, weights.
+
+    Args:
+        folder: is made.
+        separate: two vocabularies.
+        seed: of the weights.
+        languages: tokens of target languages, such as `>>fra<<`, which only one vocabulary can have.
+        end_bias: of the token that ends a sentence.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     source = train_sentencepiece(folder, "source", ENGLISH * 5, 90)
     target = train_sentencepiece(folder, "target", FRENCH * 5, 100)
-    pieces = [source, target] if separate else [[*source, *(piece for piece in target if piece not in source)]]
+    joint = [*languages, *source, *(piece for piece in target if piece not in source)]
+    pieces = [source, target] if separate else [joint]
     size = 3 + max(map(len, pieces))
     for name, own in zip(("vocab.json", "target_vocab.json"), pieces, strict=False):
         filled = ["</s>", "<unk>", *own, *(f"<filler {index}>" for index in range(size - 3 - len(own))), "<pad>"]
         (folder / name).write_text(json.dumps({piece: index for index, piece in enumerate(filled)}), encoding="utf-8")
-    settings = {"source_lang": "en", "target_lang": "fr", "separate_vocabs": separate, "model_max_length": 512}
+    target_name = "roa" if languages else "fr"
+    settings = {"source_lang": "en", "target_lang": target_name, "separate_vocabs": separate, "model_max_length": 512}
     (folder / "tokenizer_config.json").write_text(json.dumps(settings), encoding="utf-8")
     torch.manual_seed(seed)
     fields = {"vocab_size": size, "pad_token_id": size - 1, "decoder_start_token_id": size - 1}
     model = _marian(share_encoder_decoder_embeddings=not separate, **fields)
+    # A trained model takes notice of these, and does not write them.
+    model.model.shared.weight.data[2 : 2 + len(languages)] *= 20
+    model.final_logits_bias[0, 2 : 2 + len(languages)] = -1e4
     # Random weights would write on to the length limit.
-    model.final_logits_bias[0, 0] += END_BIAS
+    model.final_logits_bias[0, 0] += end_bias
     # What Marian's own models never write.
     model.generation_config.bad_words_ids = [[size - 1]]
     model.generation_config.num_beams = 4

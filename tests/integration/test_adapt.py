@@ -96,6 +96,45 @@ def test_a_model_of_many_languages_translates_documents_as_before(tmp_path: Path
         DocumentTranslator(model, *tokenizers)
 
 
+@pytest.mark.parametrize("languages", [[">>fra<<", ">>spa<<", ">>pt_br<<"], [">>fra<<"]])
+def test_a_marian_model_of_many_target_languages_reads_their_tokens(tmp_path: Path, languages: list[str]) -> None:
+    base = tmp_path / "opus-mt-en-roa"
+    original = write_opus_mt(base, languages=languages, end_bias=-2.0)
+    slow = AutoTokenizer.from_pretrained(base)
+    document = [SourceDocument([ENGLISH[:2], ENGLISH[2:]])]
+    options: dict[str, Any] = {"generate_kwargs": {"max_new_tokens": 4, "num_beams": 1}}
+
+    def expected(token: str) -> list[str]:
+        inputs = slow([f"{token} {sentence}" for sentence in ENGLISH], return_tensors="pt", padding=True)
+        return slow.batch_decode(original.generate(**inputs, **options["generate_kwargs"]), skip_special_tokens=True)
+
+    def sentences(folder: Path, strategy: str = "sentence", **asked: Any) -> list[str]:
+        model, tokenizers = AutoModelForSeq2SeqLM.from_pretrained(folder), load_tokenizers(folder)
+        translator = DocumentTranslator(model, *tokenizers, strategy=strategy, **asked, **options)
+        return [text for paragraph in translator.translate(document)[0].paragraphs for text in paragraph]
+
+    adapt_model(str(base), tmp_path / "ours")
+    adapt_model(str(base), tmp_path / "french", source_language="en", target_language="fr")
+    for strategy in ("sentence", "prefix"):
+        assert sentences(tmp_path / "french", strategy) == expected(">>fra<<")
+    for folder in (tmp_path / "ours", base):
+        for token, language in zip(languages, ("fr", "Spanish", "pt"), strict=False):
+            assert sentences(folder, source_language="en", target_language=language) == expected(token)
+        if len(languages) == 1:
+            assert sentences(folder) == expected(">>fra<<")
+            continue
+        assert expected(">>spa<<") != expected(">>fra<<")
+        with pytest.raises(ValueError, match="say which by target_language"):
+            sentences(folder)
+    with pytest.raises(ValueError, match="the model has no language 'de'; it has fra"):
+        adapt_model(str(base), tmp_path / "other", source_language="en", target_language="de")
+    config = AutoModelForSeq2SeqLM.from_pretrained(tmp_path / "french").config
+    assert (config.source_language, config.target_language) == ("en", "fr")
+    pipe = pipeline("translation", model=str(tmp_path / "ours"), source_language="en", target_language="fr")
+    texts = [output["translation_text"] for output in pipe(ENGLISH, max_new_tokens=4, num_beams=1)]
+    assert texts == expected(">>fra<<")
+
+
 @pytest.mark.parametrize(("write", "license"), [(write_nllb, "cc-by-nc-4.0"), (write_mbart50, "unknown")])
 def test_fast_tokenizers_of_transformers_get_separators(tmp_path: Path, write: Any, license: str) -> None:
     original = write(tmp_path / "base")

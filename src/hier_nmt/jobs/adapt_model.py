@@ -139,8 +139,9 @@ def _languages(
     """The languages of the model; ValueError for those that it does not have."""
     languages = LanguageTokens(tokenizers.source)
     if languages.is_multilingual:
-        named = {"source_language": source, "target_language": target}
-        fields = {name: languages.code(language) for name, language in named.items() if language is not None}
+        fields = {} if source is None else {"source_language": languages.code(source, is_source=True)}
+        if target is not None:
+            fields["target_language"] = languages.code(target)
         token_id = None
         if target is not None and not languages.mark_source:
             token_id = int(tokenizers.source.convert_tokens_to_ids(languages.token(target)))  # type: ignore[arg-type]

@@ -1,6 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The tokens that tell multilingual models (M2M100, NLLB, mBART) the source and the target language."""
+"""The tokens that tell multilingual models (M2M100, NLLB, mBART, OPUS-MT) the source and the target language."""
 
 import re
 import threading
@@ -17,10 +17,10 @@ try:
 except ImportError:
     langcodes = None  # type: ignore[assignment]
 
-# `__fr__` of M2M100, `fra_Latn` of NLLB, `fr_XX` of mBART, `>>fra<<` of Marian.
+# `__fr__` of M2M100, `fra_Latn` of NLLB, `fr_XX` of mBART, `>>fra<<`, `>>pt_br<<` or `>>srp_Cyrl<<` of Marian.
 _LANGUAGE_TOKEN = re.compile(
     r"__(?P<m2m>[a-z]{2,3})__|(?P<nllb>[a-z]{3}_[A-Z][a-z]{3})|(?P<mbart>[a-z]{2})_[A-Z]{2}"
-    r"|>>(?P<marian>[a-z]{2,3}(_[A-Z][a-z]{3})?)<<"
+    r"|>>(?P<marian>[a-z]{2,3}(_[A-Za-z]{2,4})?)<<"
 )
 # The largest distance, as measured by `langcodes`, at which two codes mean variants of one language.
 _MAX_DISTANCE = 9
@@ -38,8 +38,9 @@ class LanguageTokens:
         self.tokenizer = tokenizer
         found = {token: _LANGUAGE_TOKEN.fullmatch(token) for token in special_tokens(tokenizer)}
         matches = {token: match for token, match in found.items() if match is not None}
-        # Several tokens that look like languages, because a single one may be anything.
-        self._matches = matches if len(matches) > 1 else {}
+        # Of M2M100, NLLB and mBART several tokens that look like languages, because a single one may be anything.
+        is_certain = len(matches) > 1 or any(match["marian"] for match in matches.values())
+        self._matches = matches if is_certain else {}
 
     @property
     def is_multilingual(self) -> bool:
@@ -48,7 +49,8 @@ class LanguageTokens:
 
     @property
     def mark_source(self) -> bool:
-        """Whether a source sentence begins with the token of the target language, as in Marian."""
+        """Whether a source sentence begins with the token of the target language, as in Marian, which has none for
+        source languages."""
         return any(match["marian"] for match in self._matches.values())
 
     def token(self, language: str) -> str:
@@ -68,9 +70,9 @@ class LanguageTokens:
             raise ValueError(f"the model has no language {language!r}; it has {codes}")
         return tags[closest]
 
-    def code(self, language: str) -> str:
-        """The ISO 639 code of a language; a tokenizer without language tokens leaves it as it is given."""
-        if not self.is_multilingual:
+    def code(self, language: str, is_source: bool = False) -> str:
+        """The ISO 639 code of a language; one that needs no token is left as it is given."""
+        if not self.is_multilingual or (is_source and self.mark_source):
             return language
         _check_langcodes(language)
         return str(langcodes.Language.get(_tag(self._matches[self.token(language)])).language)
@@ -79,7 +81,7 @@ class LanguageTokens:
     def reading(self, source_language: str | None) -> Iterator[None]:
         """Context in which the tokenizer marks texts as being in that language; None leaves it as it is."""
         tokenizer: Any = self.tokenizer
-        if not self.is_multilingual or source_language is None:
+        if not self.is_multilingual or self.mark_source or source_language is None:
             yield
             return
         token = self.token(source_language)
@@ -100,6 +102,8 @@ class LanguageTokens:
         if not self.is_multilingual:
             return []
         side, language = ("target", target_language) if self.mark_source else ("source", source_language)
+        if language is None and len(self._matches) == 1:
+            (language,) = self._matches
         if language is None:
             raise ValueError(
                 f"the model has {len(self._matches)} languages: say which by {side}_language, for example "
@@ -146,9 +150,12 @@ class LanguageTokens:
 
 
 def special_tokens(tokenizer: "PreTrainedTokenizerBase") -> list[str]:
-    """Its special tokens; M2M100's keeps those of languages apart, by their codes."""
-    languages = getattr(tokenizer, "lang_code_to_token", {})
-    return [*map(str, tokenizer.all_special_tokens), *languages.values()]
+    """Its special tokens; those of M2M100 and Marian keep those of languages apart."""
+    languages = [
+        *getattr(tokenizer, "lang_code_to_token", {}).values(),
+        *getattr(tokenizer, "supported_language_codes", ()),
+    ]
+    return list(dict.fromkeys([*map(str, tokenizer.all_special_tokens), *languages]))
 
 
 def _tag(match: re.Match[str]) -> str:

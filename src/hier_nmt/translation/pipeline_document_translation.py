@@ -201,7 +201,7 @@ class DocumentTranslationPipeline(Pipeline):
         source_language = source_language or getattr(config, "source_language", None)
         target_language = target_language or getattr(config, "target_language", None)
         return (
-            languages.code(source_language) if source_language else _DEFAULT_LANGUAGE,
+            languages.code(source_language, is_source=True) if source_language else _DEFAULT_LANGUAGE,
             languages.code(target_language) if target_language else None,
         )
 

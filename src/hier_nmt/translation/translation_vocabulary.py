@@ -46,9 +46,10 @@ class TranslationVocabulary:
         self.languages, self._source_language = LanguageTokens(source), source_language
         self.separators = [_separators(tokenizer) for tokenizer in (source, target)]
         self.has_separators = None not in self.separators
-        # In windows, as alone, each sentence has the token of its language.
+        # In windows, as alone, each sentence has the token of its language; tokenizers write that of a source language.
+        needs_token = self.has_separators or self.languages.mark_source
         self._start_ids = [
-            self.languages.start_ids(source_language, target_language) if self.has_separators else [],
+            self.languages.start_ids(source_language, target_language) if needs_token else [],
             [] if target_start_id is None or not self.has_separators else [target_start_id],
         ]
         self.target_separators = self.separators[1] or ()
@@ -57,7 +58,7 @@ class TranslationVocabulary:
         self._never = [token_id for token_id in specials if token_id not in (None, target.eos_token_id)]
         self.ignored = {*self._never, target.eos_token_id}
         # Including language codes, which some tokenizers write before each text.
-        self._special = set(source.all_special_ids)
+        self._special = {*source.all_special_ids, *self._start_ids[0]}
         # With byte fallback, letters are looked up one by one, and not only in words.
         self._has_bytes = "<0x00>" in source.get_vocab()
         self._num_letters: dict[int, int] = {}
