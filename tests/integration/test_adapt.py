@@ -261,15 +261,20 @@ training:
 """
 
 
-def trained(opus_mt: Path, folder: Path, *options: str) -> tuple[dict[str, torch.Tensor], dict[str, torch.Tensor]]:
-    """The weights of an adapted model before and after three steps on two documents."""
-    adapt_model(str(opus_mt), folder / "base", "conditional")
+def write_training(base: Path, folder: Path) -> Path:
+    """Writes a corpus of two documents and a recipe that trains a model with them; returns the recipe."""
     document = {"id": "1", "paragraphs": [{"en": ENGLISH, "fr": FRENCH}]}
     lines = [json.dumps({**document, "id": str(index)}) for index in range(2)]
     (folder / "corpus.jsonl").write_text("\n".join(lines), encoding="utf-8")
-    text = RECIPE.format(corpus=folder / "corpus.jsonl", base=folder / "base", output=folder / "run")
+    text = RECIPE.format(corpus=folder / "corpus.jsonl", base=base, output=folder / "run")
     (folder / "recipe.yaml").write_text(text, encoding="utf-8")
-    assert main(["train", folder / "recipe.yaml", *options]) == 0
+    return folder / "recipe.yaml"
+
+
+def trained(opus_mt: Path, folder: Path, *options: str) -> tuple[dict[str, torch.Tensor], dict[str, torch.Tensor]]:
+    """The weights of an adapted model before and after three steps on two documents."""
+    adapt_model(str(opus_mt), folder / "base", "conditional")
+    assert main(["train", write_training(folder / "base", folder), *options]) == 0
     return load_file(folder / "base" / "model.safetensors"), load_file(folder / "run" / "model.safetensors")
 
 
@@ -295,6 +300,21 @@ def test_the_base_has_its_own_learning_rate(opus_mt: Path, tmp_path: Path) -> No
     # Adam moves a weight by about the learning rate in each of its first steps.
     assert 0 < largest_change(before, after, is_base=True) < 5e-5
     assert largest_change(before, after, is_base=False) > 1e-3
+
+
+def test_a_model_of_many_languages_is_trained_for_those_of_the_recipe(tmp_path: Path, capsys: Any) -> None:
+    write_opus_mt(tmp_path / "opus-mt-en-roa", languages=[">>fra<<", ">>spa<<"])
+    adapt_model(str(tmp_path / "opus-mt-en-roa"), tmp_path / "base")
+    recipe = write_training(tmp_path / "base", tmp_path)
+    assert main(["train", recipe, "--data.target_language=de", f"--training.output_dir={tmp_path / 'other'}"]) == 1
+    assert "error: section data: the model has no language 'de'; it has fra, spa" in capsys.readouterr().err
+    assert main(["train", recipe]) == 0
+    config = hier_nmt.HierNMTConfig.from_pretrained(tmp_path / "run")
+    assert (config.source_language, config.target_language) == ("en", "fr")
+    # Neither language is told.
+    (tmp_path / "text.txt").write_text(" ".join(ENGLISH), encoding="utf-8")
+    assert main(["translate", "--model", tmp_path / "run", tmp_path / "text.txt", "--beams", "1"]) == 0
+    assert ENGLISH[0] in capsys.readouterr().out
 
 
 def test_the_recipe_of_the_documentation_trains(

@@ -91,6 +91,10 @@ def prepare_data(recipe: Recipe, tokenizers: Tokenizers) -> PreparedData:
 def _check_training_options(recipe: Recipe, tokenizers: Tokenizers) -> None:
     """Raises RecipeError for a missing token, which the trainer would miss only after all data are read."""
     try:
+        _start_ids(recipe, tokenizers)
+    except ValueError as error:
+        raise RecipeError(f"section data: {error}") from None
+    try:
         contrast_token_pairs(tokenizers.target, recipe.training.get("contrast_words") or ())
         if recipe.training.get("source_word_dropout"):
             unknown_token_id(tokenizers.source)

@@ -161,10 +161,14 @@ def _continued_config(recipe: Recipe) -> Any:
     if unknown:
         raise RecipeError(f"section model: {type(config).__name__} has no {unknown[0]}")
     try:
-        return type(config)(**{**config.to_dict(), **changes})
+        config = type(config)(**{**config.to_dict(), **changes})
     except (StrictDataclassError, ValueError) as error:
         reason = str(error).partition("Error: ")[2] or str(error)
         raise RecipeError(f"section model: {reason}") from None
+    # A model of many languages that was told none is now one of these two.
+    config.source_language = config.source_language or recipe.data.source_language
+    config.target_language = config.target_language or recipe.data.target_language
+    return config
 
 
 def _set_word_vectors(model: Any, *sides: tuple[str, PreTrainedTokenizerBase]) -> None:
