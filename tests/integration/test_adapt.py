@@ -3,6 +3,7 @@
 """A folder laid out as OPUS-MT on the Hub becomes a document-level model that translates as before."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -228,6 +229,43 @@ def test_pickled_weights_are_refused(tmp_path: Path, capsys: Any) -> None:
     (tmp_path / "base" / "model.safetensors").unlink()
     assert main(["adapt", tmp_path / "base", tmp_path / "ours"]) == 1
     assert "convert it once" in capsys.readouterr().err
+
+
+def _change_config(folder: Path, **fields: Any) -> None:
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    (folder / "config.json").write_text(json.dumps({**config, **fields}), encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda folder: (folder / "target.spm").unlink(), "has no complete tokenizer: target.spm missing"),
+        (lambda folder: (folder / "source.spm").unlink(), "has no complete tokenizer: source.spm missing"),
+        (lambda folder: (folder / "vocab.json").unlink(), "has no complete tokenizer: vocab.json missing"),
+        (lambda folder: (folder / "source.spm").write_bytes(b"abc"), "could not parse ModelProto"),
+        (lambda folder: (folder / "model.safetensors").write_bytes(b"abc"), "the weights cannot be read"),
+        (
+            lambda folder: _change_config(folder, encoder_layers=3),
+            "fit: the weights lack model.encoder.layers.2.",
+        ),
+        (lambda folder: _change_config(folder, encoder_layers=1), "the configuration has no model.encoder.layers.1."),
+        (lambda folder: _change_config(folder, d_model=64), "is [32] in the weights and [64] by the configuration"),
+        (
+            lambda folder: _change_config(folder, activation_function="x"),
+            "value that Transformers does not know: 'x'",
+        ),
+    ],
+)
+def test_what_is_broken_or_does_not_fit_is_one_line(
+    opus_mt: Path, tmp_path: Path, capsys: Any, change: Any, message: str
+) -> None:
+    shutil.copytree(opus_mt, tmp_path / "base")
+    change(tmp_path / "base")
+    assert main(["adapt", tmp_path / "base", tmp_path / "ours"]) == 1
+    *_, last = capsys.readouterr().err.splitlines()
+    assert "error: " in last
+    assert message in last
+    assert not (tmp_path / "ours").exists()
 
 
 def test_a_model_without_tokenizer_is_refused(tmp_path: Path, capsys: Any) -> None:

@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from huggingface_hub import file_exists
+from huggingface_hub.errors import HfHubHTTPError
 from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 from tqdm.auto import tqdm
 from transformers import AutoTokenizer, MarianTokenizer, PreTrainedConfig, PreTrainedTokenizerBase, TokenizersBackend
@@ -82,8 +84,11 @@ def adapt_tokenizers(
             # Marian's tokenizer recommends a package for a method that is not called here.
             warnings.filterwarnings("ignore", "Recommended: pip install sacremoses")
             slow = AutoTokenizer.from_pretrained(path, **kwargs)
-    except (OSError, TypeError, AssertionError, KeyError, ValueError) as error:
-        raise TokenizerError(f"{path} has no complete tokenizer: {str(error) or type(error).__name__}") from error
+    # The tokenizers of Transformers do not name a file that is missing.
+    except (OSError, TypeError, AssertionError, LookupError, ValueError, RuntimeError) as error:
+        missing = _missing_files(path, config, kwargs)
+        reason = f"{' and '.join(missing)} missing" if missing else str(error) or type(error).__name__
+        raise TokenizerError(f"{path} has no complete tokenizer: {reason}") from error
     sizes = (config.vocab_size, getattr(config, "decoder_vocab_size", None) or config.vocab_size)
     if isinstance(slow, MarianTokenizer):
         return _adapt_marian(slow, sizes)
@@ -99,6 +104,26 @@ def adapt_tokenizers(
             return AdaptedTokenizers(fast, fast, is_fast=True)
         logger.warning(_SLOW_IS_KEPT)
     return _with_added_separators(path, slow, kwargs)
+
+
+def _missing_files(path: str | Path, config: PreTrainedConfig, kwargs: Mapping[str, Any]) -> list[str]:
+    """Files that a tokenizer needs and a folder or a name on the Hub does not have."""
+    options = {name: kwargs[name] for name in ("revision", "token") if name in kwargs}
+
+    def is_there(name: str) -> bool:
+        if Path(path).is_dir():
+            return (Path(path) / name).is_file()
+        try:
+            return file_exists(str(path), name, **options)
+        # Without network nothing is known.
+        except (OSError, ValueError, HfHubHTTPError):
+            return True
+
+    if config.model_type == "marian":
+        names = ["source.spm", "target.spm", "vocab.json"]
+    else:
+        names = [] if is_there("tokenizer.json") else ["sentencepiece.bpe.model"]
+    return [name for name in names if not is_there(name)]
 
 
 def _adapt_marian(slow: Any, sizes: tuple[int, int]) -> AdaptedTokenizers:

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import torch
+from safetensors import SafetensorError
 from torch import nn
 from transformers import AutoConfig, AutoModelForSeq2SeqLM, PreTrainedConfig, PreTrainedModel
 
@@ -85,6 +86,7 @@ _MODULE_NAMES = (
 GATED_CONTEXT_NAME = re.compile(r"\.(target_)?context\.")
 # Fixed sinusoids, which some versions of Transformers save.
 _FIXED = re.compile(r"embed_positions\.weights?$")
+_OF_A_LAYER = re.compile(r"\blayers\.\d+\.")
 
 
 class _Family(NamedTuple):
@@ -254,21 +256,59 @@ def load_sentence_model(path: str, **kwargs: Any) -> PreTrainedModel:
         kwargs: of `AutoConfig.from_pretrained`, such as `revision`, `token` or `cache_dir`.
 
     Raises:
-        ValueError: it is another network.
-        OSError: its weights are a pickle; the message says how to convert them.
+        ValueError: it is another network, or weights and configuration do not fit.
+        OSError: its weights are broken, or a pickle; the message says how to convert it.
     """
-    _family(AutoConfig.from_pretrained(path, **kwargs))
+    family = _family(AutoConfig.from_pretrained(path, **kwargs))
     try:
         check_weights_are_safetensors(path, variant=kwargs.get("variant"))
-        return AutoModelForSeq2SeqLM.from_pretrained(path, use_safetensors=True, dtype=torch.float32, **kwargs)
+        # What does not fit is told in one line below, and not in a table of the log.
+        model, report = AutoModelForSeq2SeqLM.from_pretrained(
+            path,
+            use_safetensors=True,
+            dtype=torch.float32,
+            ignore_mismatched_sizes=True,
+            output_loading_info=True,
+            **kwargs,
+        )
+        _check_that_all_fits(path, family, report)
+        return model
+    except SafetensorError as error:
+        raise OSError(f"{path}: the weights cannot be read: {error}") from error
+    except KeyError as error:
+        raise ValueError(f"{path}: config.json has a value that Transformers does not know: {error}") from error
     except OSError as error:
-        if "safetensors" not in str(error):
+        if "safetensors" not in str(error) or isinstance(error, FileNotFoundError):
             raise
         raise OSError(
             f"{error}. If you trust the file, convert it once: load the model with "
             f"AutoModelForSeq2SeqLM.from_pretrained({str(path)!r}, use_safetensors=False) and save it with "
             f"save_pretrained(folder), then give that folder"
         ) from None
+
+
+def _check_that_all_fits(path: str, family: _Family, report: Mapping[str, Any]) -> None:
+    """Raises ValueError where the configuration of a sentence-level model has other layers or sizes than its weights.
+
+    Args:
+        path: of the model.
+        family: of the model.
+        report: what `from_pretrained` returns with `output_loading_info`.
+    """
+    complaints = [
+        f"{name} is {[*saved]} in the weights and {[*wanted]} by the configuration"
+        for name, saved, wanted in sorted(report["mismatched_keys"])
+    ]
+    for name in sorted(report["missing_keys"]):
+        is_fixed = _FIXED.search(name) is not None and family.position_rows == 0
+        if name != "final_logits_bias" and not is_fixed:
+            complaints.append(f"the weights lack {name}")
+    for name in sorted(report["unexpected_keys"]):
+        if _OF_A_LAYER.search(name):
+            complaints.append(f"the configuration has no {name}")
+    if complaints:
+        more = f", and {len(complaints) - 1} more" if len(complaints) > 1 else ""
+        raise ValueError(f"{path}: config.json and the weights do not fit: {complaints[0]}{more}")
 
 
 def reveal_separators(model: Any) -> bool:
