@@ -25,9 +25,37 @@ from hier_nmt.text.windows import join_window
 READING = ("document", "conditional", "hierarchical")
 
 
+def _opus_mt_en_fr() -> MarianMTModel:
+    config = MarianConfig(
+        vocab_size=59514, pad_token_id=59513, decoder_start_token_id=59513, eos_token_id=0, forced_eos_token_id=0,
+        d_model=512, encoder_layers=6, decoder_layers=6, encoder_attention_heads=8, decoder_attention_heads=8,
+        encoder_ffn_dim=2048, decoder_ffn_dim=2048, activation_function="swish", scale_embedding=True,
+        max_position_embeddings=512,
+    )  # fmt: skip
+    return MarianMTModel(config)
+
+
+def _m2m100_418m() -> M2M100ForConditionalGeneration:
+    skip_unless_loadable(M2M100Config)
+    return M2M100ForConditionalGeneration(M2M100Config(vocab_size=128112, encoder_layers=2, decoder_layers=2))
+
+
+# Configurations as on the Hub, the second with two of twelve layers on each side.
+REAL = {"opus-mt-en-fr": _opus_mt_en_fr, "m2m100_418M": _m2m100_418m}
+
+
 @pytest.fixture(scope="module", params=SENTENCE_MODELS)
 def base(request: Any, tmp_path_factory: Any) -> tuple[Any, Path]:
-    model = sentence_model(request.param)
+    return _saved(sentence_model(request.param), tmp_path_factory)
+
+
+@pytest.fixture(scope="module", params=REAL)
+def real_base(request: Any, tmp_path_factory: Any) -> tuple[Any, Path]:
+    torch.manual_seed(4)
+    return _saved(REAL[request.param]().eval(), tmp_path_factory)
+
+
+def _saved(model: Any, tmp_path_factory: Any) -> tuple[Any, Path]:
     folder = tmp_path_factory.mktemp("base")
     model.save_pretrained(folder)
     return model, folder
@@ -49,7 +77,10 @@ def sentences(config: Any, seed: int, num_rows: int = 3) -> tuple[torch.Tensor, 
 @pytest.mark.parametrize("attention", ADAPTATIONS)
 def test_logits_and_states_of_a_sentence_are_those_of_the_base(base: Any, attention: str) -> None:
     model, folder = base
-    ours = adapted(folder, attention)
+    check_logits_and_states(model, adapted(folder, attention))
+
+
+def check_logits_and_states(model: Any, ours: Any) -> None:
     source, target = sentences(model.config, seed=1)
     # Transformers' M2M100 finds padding by its id in the input; every row has another length.
     source[1, 4:] = model.config.pad_token_id
@@ -78,6 +109,10 @@ def test_logits_and_states_of_a_sentence_are_those_of_the_base(base: Any, attent
 @pytest.mark.parametrize("num_beams", [1, 4])
 def test_generation_of_a_sentence_is_that_of_the_base(base: Any, attention: str, num_beams: int) -> None:
     model, folder = base
+    check_generation(model, adapted(folder, attention), num_beams)
+
+
+def check_generation(model: Any, ours: Any, num_beams: int) -> None:
     source, _ = sentences(model.config, seed=2)
     options: dict[str, Any] = {"max_new_tokens": 12, "num_beams": num_beams, "do_sample": False}
     try:
@@ -85,13 +120,17 @@ def test_generation_of_a_sentence_is_that_of_the_base(base: Any, attention: str,
     except RuntimeError:
         assert model.config.vocab_size != model.config.decoder_vocab_size
         pytest.skip("this Transformers has no beam search for two vocabularies")
-    assert torch.equal(adapted(folder, attention).generate(source, **options), expected)
+    assert torch.equal(ours.generate(source, **options), expected)
 
 
 @pytest.mark.parametrize("attention", READING)
 def test_each_sentence_of_a_document_has_the_logits_it_has_alone(base: Any, attention: str) -> None:
     model, folder = base
-    ours, config = adapted(folder, attention), model.config
+    check_sentences_of_a_document(model, adapted(folder, attention))
+
+
+def check_sentences_of_a_document(model: Any, ours: Any) -> None:
+    config = model.config
     generator = torch.Generator().manual_seed(3)
     lengths = torch.randint(1, 8, (50, 2), generator=generator).tolist()
     rows = [[torch.randint(5, 45, (size,), generator=generator).tolist() for size in pair] for pair in lengths]
@@ -130,25 +169,14 @@ def test_other_sentences_count_once_the_gates_are_open(base: Any, attention: str
     assert not torch.allclose(one, other, atol=1e-4)
 
 
-def test_real_configurations_map_too(tmp_path: Path) -> None:
-    """Widths and vocabularies of opus-mt-en-fr and m2m100_418M, with one layer on each side."""
-    opus = MarianConfig(
-        vocab_size=59514, pad_token_id=59513, decoder_start_token_id=59513, eos_token_id=0, forced_eos_token_id=0,
-        d_model=512, encoder_layers=1, decoder_layers=1, encoder_attention_heads=8, decoder_attention_heads=8,
-        encoder_ffn_dim=2048, decoder_ffn_dim=2048, activation_function="swish", scale_embedding=True,
-        max_position_embeddings=512,
-    )  # fmt: skip
-    skip_unless_loadable(M2M100Config)
-    m2m = M2M100Config(vocab_size=128112, encoder_layers=1, decoder_layers=1)
-    torch.manual_seed(4)
-    for name, model in (("opus", MarianMTModel(opus)), ("m2m", M2M100ForConditionalGeneration(m2m))):
-        model.eval().save_pretrained(tmp_path / name)
-        ours = adapted(tmp_path / name, "conditional")
-        source, target = sentences(model.config, seed=5, num_rows=2)
-        with torch.inference_mode():
-            expected = model(input_ids=source, decoder_input_ids=target).logits
-            logits = ours(input_ids=source, decoder_input_ids=target).logits[..., : expected.shape[-1]]
-        torch.testing.assert_close(logits, expected, atol=1e-5, rtol=0)
+@pytest.mark.parametrize("attention", READING)
+def test_real_configurations_are_equal_too(real_base: Any, attention: str) -> None:
+    model, folder = real_base
+    ours = adapted(folder, attention)
+    check_logits_and_states(model, ours)
+    for num_beams in (1, 4):
+        check_generation(model, ours, num_beams)
+    check_sentences_of_a_document(model, ours)
 
 
 def test_generation_settings_come_along(tmp_path: Path) -> None:
