@@ -244,6 +244,12 @@ def test_another_network_is_refused(tmp_path: Path) -> None:
         adapted(tmp_path, "conditional")
 
 
+def test_an_unknown_field_is_refused(tmp_path: Path) -> None:
+    sentence_model("marian").save_pretrained(tmp_path)
+    with pytest.raises(ValueError, match="num_selected_sentence=8: HierNMTConfig has no such field"):
+        adapted(tmp_path, "conditional", num_selected_sentence=8)
+
+
 def test_an_unknown_way_of_reading_is_refused(tmp_path: Path) -> None:
     sentence_model("marian").save_pretrained(tmp_path)
     with pytest.raises(ValueError, match="attention='sparse' is unknown; choose one of sentence, document"):

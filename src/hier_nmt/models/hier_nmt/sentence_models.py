@@ -145,9 +145,13 @@ def adapted_config(base: PreTrainedConfig, attention: str = "conditional", **opt
             the next two ids after its vocabulary.
 
     Raises:
-        ValueError: another network, an unknown `attention`, or separators with ids of other tokens.
+        ValueError: another network, an unknown `attention` or field, or separators with ids of other tokens.
     """
     check_adaptation(base, attention)
+    known = HierNMTConfig()
+    for name in options:
+        if not hasattr(known, name):
+            raise ValueError(f"{name}={options[name]!r}: HierNMTConfig has no such field.")
     family = _family(base)
     shares = getattr(base, "share_encoder_decoder_embeddings", True)
     sizes = (base.vocab_size, getattr(base, "decoder_vocab_size", None) or base.vocab_size)
