@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import torch
+from huggingface_hub import ModelCard
 from safetensors.torch import load_file
 from sentence_models import ENGLISH, FRENCH, sentence_model, write_m2m100, write_mbart50, write_nllb, write_opus_mt
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer, GenerationConfig, pipeline
@@ -329,6 +330,11 @@ def test_with_a_frozen_base_only_what_reads_context_is_trained(opus_mt: Path, tm
     assert after["lm_head.bias"][-2:].min() > HIDDEN_LOGIT / 2
     config = hier_nmt.HierNMTConfig.from_pretrained(tmp_path / "run")
     assert (config.context_block, config.max_source_tokens) == ("conditional", 128)
+    card = ModelCard.load(tmp_path / "run" / "README.md")
+    assert (card.data.base_model, card.data.language) == ("opus-mt-en-fr", ["en", "fr"])
+    assert "Trained further on documents from en to fr" in card.text
+    assert "not been trained" not in card.text
+    assert "Every gate is closed" not in card.text
     generation = GenerationConfig.from_pretrained(tmp_path / "run")
     assert (generation.num_beams, generation.bad_words_ids) == (4, [[config.pad_token_id]])
 

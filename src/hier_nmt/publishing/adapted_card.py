@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The card of a model that begins with the weights of a sentence-level one."""
 
+import re
 from dataclasses import dataclass
+from pathlib import Path
 
 from huggingface_hub import ModelCard, ModelCardData
 
@@ -32,6 +34,35 @@ _OPEN_GATES = (
 _NON_COMMERCIAL = """
 The weights of the base may not be used commercially, and neither may this model or any that is trained from it.
 """
+_TRAINING = re.compile(r"^## Training\n.*?(?=^## )", re.MULTILINE | re.DOTALL)
+_TRAINED = """## Training
+
+Trained further on documents from {source} to {target} by `hier-nmt train`, so it no longer translates as its base does.
+
+"""
+
+
+def has_base(path: Path) -> bool:
+    """Whether there is a card, and it names the base of its model."""
+    return path.is_file() and bool(ModelCard.load(path).data.get("base_model"))
+
+
+def write_trained_card(path: Path, base: Path, source_language: str, target_language: str) -> None:
+    """Writes the card of a model that is trained from an adapted one: base and licence are the same.
+
+    Args:
+        path: of the card.
+        base: the card of the adapted model; if there is none, or it is of another model, no card is written.
+        source_language, target_language: ISO 639 codes.
+    """
+    if not has_base(base):
+        return
+    card = ModelCard.load(base)
+    if _TRAINING.search(card.text) is None:
+        return
+    card.text = _TRAINING.sub(_TRAINED.format(source=source_language, target=target_language), card.text)
+    card.data.language = card.data.language or [source_language, target_language]
+    card.save(path)
 
 
 @dataclass(frozen=True)
@@ -91,6 +122,8 @@ Made by `hier-nmt adapt --attention {model.attention}` out of the sentence-level
 * {_READS[model.attention]}
 * Of {model.num_parameters:,} parameters {model.num_new_parameters:,} are new.
 * `<sep>` and `<par>`, which close a sentence and a paragraph, have been added behind the vocabulary.
+
+## Training
 
 {same} It has not been trained further.
 

@@ -30,6 +30,8 @@ from ..data.collator import DocumentCollator
 from ..data.tokenization import TARGET_TOKENIZER_FOLDER, save_tokenizers
 from ..data.word_vectors import token_vectors
 from ..models.hier_nmt.sentence_models import reveal_separators
+from ..publishing.adapted_card import write_trained_card
+from ..publishing.hub import CARD_FILE
 from .checkpoints import (
     STATE_FILE,
     average_checkpoints,
@@ -80,6 +82,7 @@ def finished_summary(recipe: Recipe) -> dict[str, Any] | None:
 def claim_output_dir(recipe: Recipe) -> None:
     """Writes the recipe into the output directory; RecipeError if the directory belongs to something else.
 
+    Of a model that continues an adapted one it also writes the card, since that names the base and its licence.
     Files of another recipe that did not reach its first checkpoint are removed.
     """
     output_dir = Path(recipe.training["output_dir"])
@@ -98,6 +101,9 @@ def claim_output_dir(recipe: Recipe) -> None:
         raise RecipeError(f"{output_dir} has a model or tokenizer but no {RECIPE_FILE}; choose another output_dir")
     output_dir.mkdir(parents=True, exist_ok=True)
     _write_atomically(path, yaml.safe_dump(sections, sort_keys=False, allow_unicode=True))
+    if recipe.init_config and recipe.init_from is not None:
+        languages = (recipe.data.source_language, recipe.data.target_language)
+        write_trained_card(output_dir / CARD_FILE, Path(recipe.init_from) / CARD_FILE, *languages)
 
 
 def check_output_dir_is_shared(recipe: Recipe) -> None:

@@ -29,6 +29,7 @@ from ..configuration.library_internals import finish_upload, gather_without_padd
 from ..data.collator import DocumentCollator, TokenBatchSampler
 from ..data.window_tables import CORPUS_COLUMN, LENGTH_COLUMN, column_of, side_lengths
 from ..ops.document_structure import sentence_ids_from_tokens
+from ..publishing.adapted_card import has_base
 from ..publishing.hub import CARD_FILE, complete_card
 from .contrast_words import contrast_token_pairs, word_continuations
 from .losses import CrossEntropyLoss, SquaredErrorLoss, current_sentence_weights
@@ -294,10 +295,14 @@ class DocumentSeq2SeqTrainer(Seq2SeqTrainer):
         return output._replace(metrics={**(output.metrics or {}), **named})
 
     def create_model_card(self, *args: Any, **kwargs: Any) -> None:
-        """Writes Transformers' card of the training, with the metadata by which the Hub finds and runs the model."""
-        super().create_model_card(*args, **kwargs)
+        """Writes Transformers' card of the training, with the metadata by which the Hub finds and runs the model.
+
+        The card of an adapted model, which names its base and its licence, stays.
+        """
+        folder = Path(str(self.args.output_dir))
+        if not has_base(folder / CARD_FILE):
+            super().create_model_card(*args, **kwargs)
         if self.is_world_process_zero():
-            folder = Path(str(self.args.output_dir))
             complete_card(folder / CARD_FILE, self.model.config, self.hub_model_id or folder.absolute().name)
 
     def push_to_hub(self, *args: Any, **kwargs: Any) -> Any:

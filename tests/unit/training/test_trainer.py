@@ -6,11 +6,13 @@ from types import MethodType
 import pytest
 import torch
 from datasets import Dataset
+from huggingface_hub import ModelCard
 from tiny_training import tiny_model, tiny_trainer, tiny_windows
 from transformers import AutoConfig, AutoTokenizer, TrainerCallback
 from word_translation import BOS, EOS, PAD, PAR, SEP, UNK, word_tokenizer
 
 from hier_nmt.data.collator import DocumentCollator
+from hier_nmt.publishing.adapted_card import AdaptedModel, adapted_card, write_trained_card
 from hier_nmt.training.trainer import DocumentSeq2SeqTrainer
 from hier_nmt.training.trainer_callbacks import WholeRepositoryCallback
 from hier_nmt.training.training_arguments import DocumentSeq2SeqTrainingArguments
@@ -360,3 +362,22 @@ def test_the_card_of_a_training_says_what_the_hub_runs(tmp_path) -> None:
     card = (tmp_path / "README.md").read_text()
     assert "pipeline_tag: translation" in card
     assert "library_name: transformers" in card
+
+
+def test_the_card_of_a_model_whose_base_has_a_licence_stays(tmp_path) -> None:
+    options = {"attention": "conditional", "num_parameters": 2, "num_new_parameters": 1}
+    languages = {"source_language": None, "target_language": None}
+    base = adapted_card(AdaptedModel("facebook/nllb-200", "cc-by-nc-4.0", **languages, **options))
+    base.save(tmp_path / "base.md")
+    write_trained_card(tmp_path / "README.md", tmp_path / "base.md", "en", "fr")
+    tiny_trainer(tmp_path, tiny_windows(2), hub_model_id="somebody/model").create_model_card(model_name="model")
+    card = ModelCard.load(tmp_path / "README.md")
+    assert (card.data.license, card.data.base_model) == ("cc-by-nc-4.0", "facebook/nllb-200")
+    assert card.data.language == ["en", "fr"]
+    assert "may not be used commercially" in card.text
+    assert "Trained further on documents from en to fr" in card.text
+    # Another card says nothing of this model.
+    (tmp_path / "base.md").write_text("---\nlicense: mit\n---\n\n## Training\n\nLong.\n\n## Use\n")
+    write_trained_card(tmp_path / "other.md", tmp_path / "base.md", "en", "fr")
+    write_trained_card(tmp_path / "other.md", tmp_path / "none.md", "en", "fr")
+    assert not (tmp_path / "other.md").exists()
