@@ -9,6 +9,7 @@ from typing import Any
 
 from huggingface_hub import ModelCard
 from huggingface_hub.errors import EntryNotFoundError, HfHubHTTPError, HFValidationError
+from safetensors import SafetensorError
 from transformers import AutoConfig, PreTrainedTokenizerBase
 
 from ..configuration.configuration_hier_nmt import HierNMTConfig
@@ -70,7 +71,7 @@ def adapt_model(
     Raises:
         ValueError: another network, languages that it does not have, a vocabulary that does not fit, a folder that
             holds something.
-        OSError: there is no such model, or its weights are a pickle.
+        OSError: there is no such model, or its weights are broken or a pickle.
     """
     with new_folder(output) as folder:
         return _write_adapted(
@@ -94,7 +95,12 @@ def _write_adapted(
     tokenizers = _tokenizers(path, config, load_options)
     languages = _languages(tokenizers, path, source_language, target_language, load_options)
     options = {**tokenizers.separator_ids, **languages.fields, **options}
-    model = HierNMTForConditionalGeneration.from_sentence_model(path, attention, load_options, context_gate, **options)
+    try:
+        model = HierNMTForConditionalGeneration.from_sentence_model(
+            path, attention, load_options, context_gate, **options
+        )
+    except SafetensorError as error:
+        raise OSError(f"{path}: the weights cannot be read: {error}") from error
     if languages.target_token_id is not None:
         model.generation_config.forced_bos_token_id = languages.target_token_id
     sizes = [(name, weight.numel()) for name, weight in model.named_parameters()]

@@ -13,7 +13,6 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import torch
-from safetensors import SafetensorError
 from torch import nn
 from transformers import AutoConfig, AutoModelForSeq2SeqLM, PreTrainedConfig, PreTrainedModel
 
@@ -261,7 +260,7 @@ def load_sentence_model(path: str, **kwargs: Any) -> PreTrainedModel:
 
     Raises:
         ValueError: it is another network, or weights and configuration do not fit.
-        OSError: its weights are broken, or a pickle; the message says how to convert it.
+        OSError: its weights are a pickle; the message says how to convert them.
     """
     family = _family(AutoConfig.from_pretrained(path, **kwargs))
     try:
@@ -277,8 +276,6 @@ def load_sentence_model(path: str, **kwargs: Any) -> PreTrainedModel:
         )
         _check_that_all_fits(path, family, report)
         return model
-    except SafetensorError as error:
-        raise OSError(f"{path}: the weights cannot be read: {error}") from error
     except KeyError as error:
         raise ValueError(f"{path}: config.json has a value that Transformers does not know: {error}") from error
     except OSError as error:
