@@ -17,6 +17,7 @@ from transformers import AutoModelForSeq2SeqLM, AutoTokenizer, GenerationConfig,
 import hier_nmt
 from hier_nmt.cli.main import main
 from hier_nmt.data.tokenization import load_tokenizers
+from hier_nmt.evaluation.forced_scoring import WindowBuilder, forced_scores
 from hier_nmt.jobs.adapt_model import adapt_model
 from hier_nmt.models.hier_nmt.sentence_models import HIDDEN_LOGIT
 from hier_nmt.training.warm_start import is_of_base
@@ -96,6 +97,42 @@ def test_a_model_of_many_languages_translates_documents_as_before(tmp_path: Path
         adapt_model(str(tmp_path / "m2m100"), tmp_path / "other", "conditional", source_language="xx")
     with pytest.raises(ValueError, match="say which by target_language"):
         DocumentTranslator(model, *tokenizers)
+
+
+def test_translations_of_a_model_of_many_languages_are_scored_in_their_language(tmp_path: Path) -> None:
+    original = write_m2m100(tmp_path / "m2m100")
+    slow = AutoTokenizer.from_pretrained(tmp_path / "m2m100")
+    # Nothing is generated here, so languages may have embeddings.
+    torch.nn.init.normal_(original.model.shared.weight)
+    original.save_pretrained(tmp_path / "m2m100")
+    adapt_model(str(tmp_path / "m2m100"), tmp_path / "told", source_language="en", target_language="fr")
+    adapt_model(str(tmp_path / "m2m100"), tmp_path / "untold")
+    told, untold = (
+        (AutoModelForSeq2SeqLM.from_pretrained(tmp_path / name), *load_tokenizers(tmp_path / name))
+        for name in ("told", "untold")
+    )
+
+    def scores(model: Any, *tokenizers: Any, **languages: Any) -> list[float]:
+        builder = WindowBuilder(model, *tokenizers, window_sentences=1, **languages)
+        windows = [builder.build([], source, [], target) for source, target in zip(ENGLISH, FRENCH, strict=True)]
+        found = forced_scores(model, windows, builder.vocabulary.pad_token_ids)
+        return [one.current / one.num_tokens for one in found]
+
+    french, german = ({"source_language": "en", "target_language": language} for language in ("fr", "de"))
+    expected, others = scores(original, slow, **french), scores(original, slow, **german)
+    inputs = slow(ENGLISH[0], text_target=FRENCH[0], return_tensors="pt")
+    assert slow.convert_ids_to_tokens(inputs["labels"][0, 0].item()) == "__fr__"
+    logits = original(**inputs).logits.log_softmax(-1)[0, 1:]
+    by_hand = logits.gather(-1, inputs["labels"][0, 1:, None]).mean().item()
+    assert expected[0] == pytest.approx(by_hand, abs=1e-5)
+    assert expected != pytest.approx(others, abs=1e-3)
+    assert scores(*told) == pytest.approx(expected, abs=1e-5)
+    assert scores(*untold, **french) == pytest.approx(expected, abs=1e-5)
+    assert scores(*untold, **german) == pytest.approx(others, abs=1e-5)
+    with pytest.raises(ValueError, match="say which by target_language"):
+        scores(*untold)
+    with pytest.raises(ValueError, match="the model's target language is 'fr', not 'de'"):
+        scores(*told, **german)
 
 
 @pytest.mark.parametrize("languages", [[">>fra<<", ">>spa<<", ">>pt_br<<"], [">>fra<<"]])

@@ -70,6 +70,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--generate", action="store_true", help="also translate, and check the words of the translation"
     )
     parser.add_argument("--beams", type=int, default=4)
+    parser.add_argument("--source-language", help="of a model of many languages; default: the model's")
+    parser.add_argument("--target-language", help="likewise")
     parser.add_argument(
         "--context",
         choices=CONTEXTS,
@@ -119,6 +121,8 @@ def evaluate(
         *tokenizers,
         window_sentences=options.window_sentences,
         context_separator=options.context_separator,
+        source_language=options.source_language,
+        target_language=options.target_language,
     )
     speed = {"batch_size": options.batch_size, "progress": True}
     scores = score_options(model, builder, examples, score=options.score, normalisation=options.normalisation, **speed)

@@ -125,6 +125,7 @@ def evaluate(
         keep_numbers=options.keep_numbers,
         confidence=options.calibrate_confidence is not None,
         results=results,
+        **languages_to_tell(options, model.config),
         generate_kwargs={"num_beams": options.beams, "length_penalty": options.length_penalty},
     )
     facts = {"seconds": round(time.perf_counter() - start, 1), "counts": asdict(statistics)}
@@ -137,6 +138,13 @@ def evaluate(
     if options.engine != "torch":
         scoring["decoding"].append(f"engine:{options.engine}")
     return score_documents(translations, references_of(documents), label=strategy or "default", **scoring), facts
+
+
+def languages_to_tell(options: argparse.Namespace, config: Any) -> dict[str, Any]:
+    """The languages of the options for a model whose configuration has none; others may name theirs in another way than
+    the corpus does ("eng" and "en")."""
+    names = ("source_language", "target_language")
+    return {name: getattr(options, name) for name in names if getattr(config, name, None) is None}
 
 
 def store_calibration(
@@ -167,7 +175,13 @@ def evaluate_forced(
     start = time.perf_counter()
     model.eval()
     forced = force_documents(
-        model, tokenizer, documents, target_tokenizer, batch_size=options.batch_size, progress=True
+        model,
+        tokenizer,
+        documents,
+        target_tokenizer,
+        **languages_to_tell(options, model.config),
+        batch_size=options.batch_size,
+        progress=True,
     )
     facts = {"seconds": round(time.perf_counter() - start, 1)}
     return forced_report(forced, references_of(documents), **scoring_options(options, model.config)), facts

@@ -43,7 +43,7 @@ def run(options: argparse.Namespace) -> None:
         check_figure_name(options.plot)
     with named_in_errors(options.model):
         model = AutoModelForSeq2SeqLM.from_pretrained(options.model).eval()
-    vocabulary = TranslationVocabulary(*load_tokenizers(options.model))
+    vocabulary = TranslationVocabulary.of_model(model, *load_tokenizers(options.model))
     documents = list(read_annotated_documents(options.documents))
     if not any(document.ambiguities for document in documents):
         raise ValueError(f"{options.documents}: no ambiguous sentence")

@@ -53,9 +53,11 @@ class WindowBuilder:
         tokenizer, target_tokenizer: its tokenizers.
         window_sentences: K; default: that of the model's training; with a `context_separator` the whole context.
         context_separator: text between sentences, for models without separator tokens.
+        source_language, target_language: ISO 639 codes, for a model of many languages; default: the model's.
 
     Raises:
-        ValueError: a window model with a `context_separator`, or a negative K.
+        ValueError: a window model with a `context_separator`, a negative K, or languages that are missing or that the
+            model does not have.
     """
 
     def __init__(
@@ -66,9 +68,12 @@ class WindowBuilder:
         *,
         window_sentences: int | None = None,
         context_separator: str | None = None,
+        source_language: str | None = None,
+        target_language: str | None = None,
     ) -> None:
         config: Any = model.config
-        self.vocabulary = TranslationVocabulary(tokenizer, target_tokenizer or tokenizer)
+        languages = (source_language, target_language)
+        self.vocabulary = TranslationVocabulary.of_model(model, tokenizer, target_tokenizer, *languages)
         if context_separator is not None and self.vocabulary.has_separators:
             raise ValueError(f"context_separator={context_separator!r}, but this model has <sep> between sentences")
         if window_sentences is None:
@@ -107,13 +112,15 @@ class WindowBuilder:
     def _window_of_sentences(self, sources: list[str], targets: list[str]) -> ForcedWindow:
         vocabulary = self.vocabulary
         source_ids, target_ids = vocabulary.encode(sources), vocabulary.encode(targets, target=True)
-        lengths = [[len(ids) + 1 for ids in side] for side in (source_ids, target_ids)]
+        # The token of a language is given, and not scored.
+        num_given = 0 if vocabulary.target_start_id is None else 1
+        lengths = [[len(ids) + 1 for ids in source_ids], [num_given + len(ids) + 1 for ids in target_ids]]
         start, stop = fit_window(Window(0, len(sources)), lengths[0], lengths[1], *self._limits)
         no_paragraphs = [False] * (stop - start)
         return ForcedWindow(
             tuple(vocabulary.join(source_ids[start:], no_paragraphs, side=0)),
             tuple(vocabulary.join(target_ids[start:], no_paragraphs, side=1)),
-            sum(lengths[1][start:-1]),
+            sum(lengths[1][start:-1]) + num_given,
         )
 
     def _window_of_text(self, sources: list[str], targets: list[str]) -> ForcedWindow:
@@ -128,19 +135,20 @@ class WindowBuilder:
             sources, targets = sources[1:], targets[1:]
 
     def _joined(self, source_context: str, source: str, separator: str, targets: list[str]) -> ForcedWindow:
-        tokenizer, target_tokenizer = self.vocabulary.source, self.vocabulary.target
+        vocabulary, target_tokenizer = self.vocabulary, self.vocabulary.target
         context: list[int] = []
         if len(targets) > 1:
             text = separator.join([*targets[:-1], ""])
             context = target_tokenizer(text_target=text, add_special_tokens=False)["input_ids"]
         current = target_tokenizer(text_target=targets[-1])["input_ids"]
+        current = vocabulary.languages.in_language(current, vocabulary.target_language)
         # A language code, if there is one, precedes everything.
         num_leading = next(
             (index for index, token_id in enumerate(current) if token_id not in target_tokenizer.all_special_ids), 0
         )
         target_ids = (*current[:num_leading], *context, *current[num_leading:])
-        source_ids = tuple(tokenizer(source_context + source)["input_ids"])
-        return ForcedWindow(source_ids, target_ids, num_leading + len(context) if context else 0)
+        (source_ids,) = vocabulary.encode([source_context + source])
+        return ForcedWindow(tuple(source_ids), target_ids, num_leading + len(context))
 
 
 def forced_scores(
@@ -198,7 +206,7 @@ def continue_windows(
         progress: shows a progress bar, see `progress_bar`.
         generate_kwargs: options of `generate`, such as `num_beams`.
     """
-    if not vocabulary.has_separators and any(window.first for window in windows):
+    if not vocabulary.has_separators and len({window.first for window in windows}) > 1:
         # Models that count positions from the left edge would count left padding of a prefix.
         batch_size = 1
     separators = vocabulary.separators

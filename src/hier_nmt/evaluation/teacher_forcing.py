@@ -73,6 +73,8 @@ def force_documents(
     documents: Sequence[ParallelDocument],
     target_tokenizer: PreTrainedTokenizerBase | None = None,
     *,
+    source_language: str | None = None,
+    target_language: str | None = None,
     batch_size: int = 32,
     progress: bool = False,
 ) -> ForcedDocuments:
@@ -85,13 +87,15 @@ def force_documents(
         model: a window model, in evaluation mode.
         tokenizer, target_tokenizer: its tokenizers.
         documents: with references.
+        source_language, target_language: ISO 639 codes, for a model of many languages; default: the model's.
         batch_size: windows in a batch.
         progress: shows a progress bar.
 
     Raises:
-        ValueError: the tokenizers have no separators.
+        ValueError: the tokenizers have no separators, or the model does not have the languages.
     """
-    vocabulary = TranslationVocabulary(tokenizer, target_tokenizer or tokenizer)
+    languages = (source_language, target_language)
+    vocabulary = TranslationVocabulary.of_model(model, tokenizer, target_tokenizer, *languages)
     if not vocabulary.has_separators:
         raise ValueError("teacher forcing needs tokenizers with <sep> and <par>, as models of this package have")
     network: Any = model
@@ -141,7 +145,9 @@ def _vector_size(model: PreTrainedModel) -> int | None:
 def _rows(config: Any, vocabulary: TranslationVocabulary, index: int, document: ParallelDocument) -> Iterator[_Row]:
     source_ids = vocabulary.encode(document.source_sentences)
     target_ids = vocabulary.encode(document.target_sentences, target=True)
-    source_lengths, target_lengths = ([len(ids) + 1 for ids in side] for side in (source_ids, target_ids))
+    num_given = 0 if vocabulary.target_start_id is None else 1
+    source_lengths = [len(ids) + 1 for ids in source_ids]
+    target_lengths = [num_given + len(ids) + 1 for ids in target_ids]
     ends = document.ends_paragraph
     for start, stop in document_windows(
         source_lengths, target_lengths, config.window_sentences, config.max_source_tokens, config.max_target_tokens

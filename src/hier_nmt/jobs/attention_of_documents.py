@@ -118,7 +118,7 @@ def record_document(
         translations = list(chain.from_iterable(translated))
     return record_attention(
         pipe.model,
-        TranslationVocabulary(pipe.tokenizer, target_tokenizer),
+        TranslationVocabulary.of_model(pipe.model, pipe.tokenizer, target_tokenizer),
         document.sentences,
         translations,
         document.ends_paragraph,

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 from ..text.long_sentences import sentence_joiner, split_long_sentence
 from .decoder_runs import DecoderRuns, ExpectedWindow, Output, Request, StopConditions, check_positive
 from .glossary_options import term_policy
-from .language_tokens import LanguageTokens, check_languages, check_translates
+from .language_tokens import check_translates
 from .source_encoding import encode_documents
 from .term_decoding import TermDecoder
 from .translation_documents import SourceDocument, TranslatedDocument
@@ -97,24 +97,16 @@ class DocumentTranslator:
     ) -> None:
         config = model.config
         check_translates(model)
-        check_languages(config, source_language, target_language)
         if window_sentences is None:
             window_sentences = getattr(config, "window_sentences", 1)
         if window_sentences < 0:
             raise ValueError(f"window_sentences must not be negative, got {window_sentences}")
         check_positive(max_source_tokens=max_source_tokens, max_target_tokens=max_target_tokens)
         self.model = model
-        languages = LanguageTokens(tokenizer)
-        if languages.is_multilingual:
-            source_language = _given(source_language, config, "source_language")
-            target_language = _given(target_language, config, "target_language")
-        language_options = languages.options(model, target_language)
-        start_id = language_options.get("forced_bos_token_id", model.generation_config.forced_bos_token_id)
-        start_id = start_id if languages.is_multilingual and not languages.mark_source else None
-        target_tokenizer = target_tokenizer or tokenizer
-        self.vocabulary = TranslationVocabulary(tokenizer, target_tokenizer, source_language, target_language, start_id)
-        if self.vocabulary.target_language is None:
-            self.vocabulary.target_language = getattr(config, "target_language", None)
+        self.vocabulary = TranslationVocabulary.of_model(
+            model, tokenizer, target_tokenizer, source_language, target_language
+        )
+        language_options = self.vocabulary.languages.options(model, self.vocabulary.target_language)
         self.strategy = _checked_strategy(strategy, window_sentences, self.vocabulary)
         self.window_sentences = 1 if self.strategy == "sentence" else window_sentences
         self.max_source_tokens = max_source_tokens or _length_limit(config, "max_source_tokens")
@@ -126,7 +118,7 @@ class DocumentTranslator:
             batch_size,
             max_batch_tokens,
             {**language_options, **(generate_kwargs or {})},
-            start_id if self.vocabulary.has_separators else None,
+            self.vocabulary.target_start_id,
             lambda: self.vocabulary.target_words,
         )
         self.glossary_method = glossary_method
@@ -366,10 +358,6 @@ def _decoder_runs(model: Any, *arguments: Any) -> DecoderRuns:
     from .batched_generation import BatchedGenerator
 
     return BatchedGenerator(model, *arguments)
-
-
-def _given(language: str | None, config: Any, name: str) -> str | None:
-    return getattr(config, name, None) if language is None else language
 
 
 def _length_limit(config: Any, name: str) -> int | None:

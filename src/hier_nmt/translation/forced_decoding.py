@@ -41,12 +41,11 @@ def forced_log_probabilities(
     lengths = torch.tensor([[len(row.source_ids), len(row.target_ids)] for row in rows])
     source_mask = torch.arange(input_ids.shape[1]) < lengths[:, :1]  # [B, S]
     target_mask = torch.arange(labels.shape[1]) < lengths[:, 1:]  # [B, T]
-    prepare: Any = model.prepare_decoder_input_ids_from_labels
     # The padding after a row is hidden from all scored tokens by the causal mask.
     logits = model(
         input_ids=input_ids.to(model.device),
         attention_mask=source_mask.long().to(model.device),
-        decoder_input_ids=prepare(labels=labels.masked_fill(~target_mask, IGNORED_LABEL)).to(model.device),
+        decoder_input_ids=_decoder_input_ids(model, labels.masked_fill(~target_mask, IGNORED_LABEL)).to(model.device),
         use_cache=False,
     ).logits
     log_probabilities = logits.float().log_softmax(-1)  # [B, T, V]
@@ -57,6 +56,18 @@ def forced_log_probabilities(
         chosen = torch.where(closes, log_probabilities[..., list(closing_ids)].logsumexp(-1), chosen)
     chosen = chosen.cpu().double()
     return [one[: len(row.target_ids)] for one, row in zip(chosen, rows, strict=True)]
+
+
+def _decoder_input_ids(model: PreTrainedModel, labels: torch.Tensor) -> torch.Tensor:
+    """What the decoder reads to write the labels [B, T]."""
+    prepare: Any = getattr(model, "prepare_decoder_input_ids_from_labels", None)
+    if prepare is not None:
+        return prepare(labels=labels)
+    # M2M100 and NLLB.
+    config: Any = model.config
+    start = torch.full_like(labels[:, :1], config.decoder_start_token_id)
+    shifted = torch.cat([start, labels[:, :-1]], dim=1)
+    return shifted.masked_fill(shifted == IGNORED_LABEL, config.pad_token_id)
 
 
 def batches_of_rows(rows: Sequence[ForcedRow], batch_size: int, max_target_tokens: int) -> Iterator[list[int]]:

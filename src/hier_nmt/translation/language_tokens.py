@@ -4,7 +4,7 @@
 
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -119,6 +119,15 @@ class LanguageTokens:
             return []
         token_id: Any = self.tokenizer.convert_tokens_to_ids(self.token(target_language))
         return [token_id]
+
+    def in_language(self, ids: Sequence[int], target_language: str | None) -> list[int]:
+        """The token ids of a target sentence, in which the token of another language becomes that of this one."""
+        if not self.is_multilingual or self.mark_source or target_language is None:
+            return list(ids)
+        tokenizer: Any = self.tokenizer
+        others = set(tokenizer.convert_tokens_to_ids(list(self._matches)))
+        wanted = tokenizer.convert_tokens_to_ids(self.token(target_language))
+        return [wanted if token_id in others else token_id for token_id in ids]
 
     def options(self, model: "PreTrainedModel", target_language: str | None) -> dict[str, int]:
         """Options of `generate` with which the model translates into a language.

@@ -20,12 +20,12 @@ from ..text.untranslatable import (
 from ..text.windows import join_window
 from ..text.word_forms import determiners, is_elided_well, prepositions
 from .decoder_runs import StopConditions
-from .language_tokens import LanguageTokens
+from .language_tokens import LanguageTokens, check_languages
 from .repetition import REPEATED_NGRAM_SIZE
 from .target_words import TargetWords
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerBase
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 # The name of a byte in a vocabulary with byte fallback.
 _BYTE = re.compile(r"<0x[0-9A-F]{2}>")
@@ -46,7 +46,8 @@ class TranslationVocabulary:
         self.languages, self._source_language = LanguageTokens(source), source_language
         self.separators = [_separators(tokenizer) for tokenizer in (source, target)]
         self.has_separators = None not in self.separators
-        # In windows, as alone, each sentence has the token of its language; tokenizers write that of a source language.
+        # In windows, as alone, each sentence has the token of its language. Without separators tokenizers write that of
+        # a source language themselves.
         needs_token = self.has_separators or self.languages.mark_source
         self._start_ids = [
             self.languages.start_ids(source_language, target_language) if needs_token else [],
@@ -63,6 +64,42 @@ class TranslationVocabulary:
         self._has_bytes = "<0x00>" in source.get_vocab()
         self._num_letters: dict[int, int] = {}
         self._is_known: dict[str, bool] = {}
+
+    @classmethod
+    def of_model(
+        cls,
+        model: "PreTrainedModel",
+        source: "PreTrainedTokenizerBase",
+        target: "PreTrainedTokenizerBase | None" = None,
+        source_language: str | None = None,
+        target_language: str | None = None,
+    ) -> "TranslationVocabulary":
+        """The vocabulary with which a model translates from one language into another.
+
+        Args:
+            model: an encoder-decoder.
+            source, target: its tokenizers; default of the second: the first.
+            source_language, target_language: ISO 639 codes; default: those of the model's configuration.
+
+        Raises:
+            ValueError: a model of many languages that is told none, or languages that a model does not have.
+        """
+        config, languages = model.config, LanguageTokens(source)
+        check_languages(config, source_language, target_language)
+        own_source, own_target = (getattr(config, f"{side}_language", None) for side in ("source", "target"))
+        target_language = target_language or own_target
+        start_id = None
+        if languages.is_multilingual:
+            source_language = source_language or own_source
+            options = languages.options(model, target_language)
+            start_id = options.get("forced_bos_token_id", model.generation_config.forced_bos_token_id)
+        start_id = None if languages.mark_source else start_id
+        return cls(source, target or source, source_language, target_language, start_id)
+
+    @property
+    def target_start_id(self) -> int | None:
+        """The token of the target language, with which each sentence of a target window begins, if there is one."""
+        return next(iter(self._start_ids[1]), None)
 
     @property
     def window_ends(self) -> StopConditions:
