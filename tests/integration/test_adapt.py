@@ -398,6 +398,15 @@ def test_a_model_of_many_languages_is_trained_for_those_of_the_recipe(tmp_path: 
     assert ENGLISH[0] in capsys.readouterr().out
 
 
+def test_a_training_names_the_target_language_for_generate(tmp_path: Path) -> None:
+    write_m2m100(tmp_path / "m2m100")
+    adapt_model(str(tmp_path / "m2m100"), tmp_path / "base")
+    assert main(["train", write_training(tmp_path / "base", tmp_path)]) == 0
+    tokenizer, _ = load_tokenizers(tmp_path / "run")
+    generation = GenerationConfig.from_pretrained(tmp_path / "run")
+    assert generation.forced_bos_token_id == tokenizer.convert_tokens_to_ids("__fr__")
+
+
 def test_the_recipe_of_the_documentation_trains(
     opus_mt: Path, tmp_path: Path, repository: Path, monkeypatch: Any
 ) -> None:

@@ -32,6 +32,7 @@ from ..data.word_vectors import token_vectors
 from ..models.hier_nmt.sentence_models import reveal_separators
 from ..publishing.adapted_card import write_trained_card
 from ..publishing.hub import CARD_FILE
+from ..translation.language_tokens import LanguageTokens
 from .checkpoints import (
     STATE_FILE,
     average_checkpoints,
@@ -130,6 +131,8 @@ def build_model(recipe: Recipe, tokenizers: Tokenizers) -> PreTrainedModel:
         model.set_attn_implementation(recipe.attn_implementation)
     if recipe.init_config and recipe.init_from is not None:
         model.generation_config = GenerationConfig.from_pretrained(recipe.init_from)
+        for token_id in LanguageTokens(source).target_start_ids(recipe.data.target_language):
+            model.generation_config.forced_bos_token_id = token_id
     elif not {"max_length", "max_new_tokens"} & recipe.generation.keys():
         model.generation_config.max_length = config.max_target_tokens + 1
     model.generation_config.update(**recipe.generation)
