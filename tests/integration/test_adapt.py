@@ -18,6 +18,7 @@ import hier_nmt
 from hier_nmt.cli.main import main
 from hier_nmt.data.tokenization import load_tokenizers
 from hier_nmt.evaluation.forced_scoring import WindowBuilder, forced_scores
+from hier_nmt.inspection.attention_collection import record_attention
 from hier_nmt.jobs.adapt_model import adapt_model
 from hier_nmt.models.hier_nmt.sentence_models import HIDDEN_LOGIT
 from hier_nmt.training.warm_start import is_of_base
@@ -129,6 +130,10 @@ def test_translations_of_a_model_of_many_languages_are_scored_in_their_language(
     assert scores(*told) == pytest.approx(expected, abs=1e-5)
     assert scores(*untold, **french) == pytest.approx(expected, abs=1e-5)
     assert scores(*untold, **german) == pytest.approx(others, abs=1e-5)
+    record = record_attention(told[0], WindowBuilder(*told).vocabulary, ENGLISH[:2], FRENCH[:2])
+    for side, language in (("source", "__en__"), ("target", "__fr__")):
+        tokens, sentence_ids = record.sides[side].tokens, record.sides[side].sentence_ids.tolist()
+        assert [number for number, token in zip(sentence_ids, tokens, strict=True) if token == language] == [0, 1]
     with pytest.raises(ValueError, match="say which by target_language"):
         scores(*untold)
     with pytest.raises(ValueError, match="the model's target language is 'fr', not 'de'"):

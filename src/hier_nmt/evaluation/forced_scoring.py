@@ -113,7 +113,7 @@ class WindowBuilder:
         vocabulary = self.vocabulary
         source_ids, target_ids = vocabulary.encode(sources), vocabulary.encode(targets, target=True)
         # The token of a language is given, and not scored.
-        num_given = 0 if vocabulary.target_start_id is None else 1
+        num_given = vocabulary.num_target_start_tokens
         lengths = [[len(ids) + 1 for ids in source_ids], [num_given + len(ids) + 1 for ids in target_ids]]
         start, stop = fit_window(Window(0, len(sources)), lengths[0], lengths[1], *self._limits)
         no_paragraphs = [False] * (stop - start)

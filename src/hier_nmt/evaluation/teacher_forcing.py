@@ -145,7 +145,7 @@ def _vector_size(model: PreTrainedModel) -> int | None:
 def _rows(config: Any, vocabulary: TranslationVocabulary, index: int, document: ParallelDocument) -> Iterator[_Row]:
     source_ids = vocabulary.encode(document.source_sentences)
     target_ids = vocabulary.encode(document.target_sentences, target=True)
-    num_given = 0 if vocabulary.target_start_id is None else 1
+    num_given = vocabulary.num_target_start_tokens
     source_lengths = [len(ids) + 1 for ids in source_ids]
     target_lengths = [num_given + len(ids) + 1 for ids in target_ids]
     ends = document.ends_paragraph

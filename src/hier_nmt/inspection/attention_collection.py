@@ -62,7 +62,7 @@ def record_attention(
         )
     ends = [False] * len(source) if ends_paragraph is None else list(ends_paragraph)
     sides = vocabulary.encode(source), vocabulary.encode(target, target=True)
-    ids = DocumentIds(sides, ends, are_closed=not vocabulary.has_separators)
+    ids = DocumentIds(sides, ends, not vocabulary.has_separators, vocabulary.num_target_start_tokens)
     default = getattr(config, "window_sentences", 1)
     windows = readings(ids, config, default if window_sentences is None else window_sentences)
     collector = COLLECTORS.get(config.model_type, Collector)(model, vocabulary, ids, tree_sentences)

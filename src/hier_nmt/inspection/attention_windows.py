@@ -26,15 +26,18 @@ class DocumentIds(NamedTuple):
         sides: ids from `TranslationVocabulary.encode`.
         ends_paragraph: whether each sentence is the last of its paragraph.
         are_closed: whether the ids of a sentence include the token that closes it.
+        num_target_start_tokens: of the vocabulary, which writes them before each target sentence.
     """
 
     sides: tuple[list[list[int]], list[list[int]]]
     ends_paragraph: Sequence[bool]
     are_closed: bool
+    num_target_start_tokens: int = 0
 
     def lengths(self, side: int) -> list[int]:
-        """Number of tokens of each sentence, including the one that closes it."""
-        return [len(ids) + (not self.are_closed) for ids in self.sides[side]]
+        """Number of tokens of each sentence, including the one that closes it and that of its language."""
+        num_others = (not self.are_closed) + (self.num_target_start_tokens if side == 1 else 0)
+        return [len(ids) + num_others for ids in self.sides[side]]
 
     def starts(self, side: int) -> list[int]:
         """Position of the first token of each sentence, then the number of tokens."""

@@ -208,7 +208,7 @@ def _deciding_positions(document: AnnotatedDocument, vocabulary: TranslationVoca
     for one in document.ambiguities:
         rows = vocabulary.encode([document.target[one.sentence], one.wrong_translation], target=True)
         differ = (position for position, (right, wrong) in enumerate(zip(*rows, strict=False)) if right != wrong)
-        positions.append(next(differ, min(map(len, rows))))
+        positions.append(vocabulary.num_target_start_tokens + next(differ, min(map(len, rows))))
     return positions
 
 

@@ -102,6 +102,11 @@ class TranslationVocabulary:
         return next(iter(self._start_ids[1]), None)
 
     @property
+    def num_target_start_tokens(self) -> int:
+        """How many tokens `join` writes before each target sentence: 1 if there is a `target_start_id`, else 0."""
+        return len(self._start_ids[1])
+
+    @property
     def window_ends(self) -> StopConditions:
         return StopConditions([self.target.eos_token_id], self._never)
 
