@@ -46,6 +46,8 @@ def test_without_a_sentence_before_or_a_word_there_is_no_share():
 class Words:
     """A vocabulary whose tokens are letters and whose separator, after each sentence, is 0."""
 
+    num_target_start_tokens = 0
+
     def encode(self, sentences, target=False):
         return [list(map(ord, sentence)) for sentence in sentences]
 
