@@ -122,8 +122,7 @@ class DocumentSeq2SeqTrainer(Seq2SeqTrainer):
         self._loss = _loss(model, args, self.target_tokenizer)
         self._separators = frozenset(model.config.separator_token_ids)
         self._source_word_dropout = _source_word_dropout(model, args, processing_class)
-        self._throughput = TokenThroughput()
-        self.add_callback(self._throughput)
+        self.add_callback(TokenThroughput())
         self.add_callback(TokenBatchEpochs())
         if args.selection_warmup_steps + args.selection_annealing_steps > 0:
             if not hasattr(model, "widen_selection"):
@@ -136,6 +135,11 @@ class DocumentSeq2SeqTrainer(Seq2SeqTrainer):
             self.add_callback(TokenProgressCallback())
         is_joint = self.target_tokenizer is processing_class
         self.add_callback(WholeRepositoryCallback(None if is_joint else self.target_tokenizer))
+
+    @property
+    def _throughput(self) -> TokenThroughput:
+        # A resumed run may have another one, with `restore_callback_states_from_checkpoint`.
+        return next(one for one in self.callback_handler.callbacks if isinstance(one, TokenThroughput))
 
     def create_accelerator_and_postprocess(self) -> None:
         """Creates the accelerator, which does not divide the loss by the accumulation steps."""

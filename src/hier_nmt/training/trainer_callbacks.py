@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 from transformers import PreTrainedTokenizerBase, ProgressCallback, TrainerCallback
+from transformers.trainer_callback import ExportableState
 
 from ..data.collator import TokenBatchSampler
 from ..data.tokenization import TARGET_TOKENIZER_FOLDER
@@ -18,13 +19,26 @@ from ..publishing.hub import CARD_FILE, complete_card
 ANNEALING_STAGES = 8
 
 
-class TokenThroughput(TrainerCallback):
-    """Counts target tokens and the seconds of training steps, without evaluation and saving."""
+class TokenThroughput(TrainerCallback, ExportableState):
+    """Counts target tokens and the seconds of training steps, without evaluation and saving.
+
+    A checkpoint has what has been counted since the last log entry.
+    """
 
     def __init__(self) -> None:
         self._tokens: torch.Tensor | int = 0
         self._seconds = 0.0
         self._step_start: float | None = None
+
+    def state(self) -> dict[str, Any]:
+        """What a checkpoint stores."""
+        return {"args": {}, "attributes": {"_tokens": int(self._tokens), "_seconds": self._seconds}}
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        """Continues counting where the checkpoint of a resumed run did."""
+        # Trainer expects an entry; checkpoints of earlier versions have none.
+        saved = state.stateful_callbacks.setdefault(type(self).__name__, self.state())
+        self._tokens, self._seconds = saved["attributes"]["_tokens"], saved["attributes"]["_seconds"]
 
     def start_step(self) -> None:
         """Starts the clock, before the batches of a step are fetched."""

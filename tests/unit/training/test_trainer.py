@@ -1,5 +1,6 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
+import json
 import math
 from types import MethodType
 
@@ -271,6 +272,30 @@ def test_target_tokens_are_counted_and_their_rate_is_logged(tmp_path):
     assert entries[-1]["num_target_tokens"] == 2 * sum(map(len, windows["labels"]))
     assert all(entry["tokens_per_second"] > 0 for entry in entries)
     assert entries[-1]["train_seconds"] > entries[0]["train_seconds"] > 0
+
+
+@pytest.mark.parametrize("options", [{}, {"restore_callback_states_from_checkpoint": True}])
+def test_target_tokens_of_a_checkpoint_between_two_log_entries_count(tmp_path, options):
+    windows = tiny_windows(11)
+    arguments = {"per_device_train_batch_size": 2, "logging_steps": 5, "save_strategy": "steps", "save_steps": 7}
+    tiny_trainer(tmp_path, windows, max_steps=9, **arguments).train()
+    resumed = tiny_trainer(tmp_path, windows, num_train_epochs=5, **arguments, **options)
+    resumed.train(resume_from_checkpoint=str(tmp_path / "checkpoint-7"))
+    *_, last = [entry for entry in resumed.state.log_history if "loss" in entry]
+    assert last["num_target_tokens"] == 5 * sum(map(len, windows["labels"]))
+    assert last["train_seconds"] > 0
+
+
+def test_a_checkpoint_of_an_earlier_version_without_counts_is_resumed_and_saved(tmp_path):
+    arguments = {"per_device_train_batch_size": 2, "save_strategy": "steps", "save_steps": 3}
+    tiny_trainer(tmp_path, tiny_windows(8), max_steps=3, **arguments).train()
+    path = tmp_path / "checkpoint-3" / "trainer_state.json"
+    state = json.loads(path.read_text())
+    del state["stateful_callbacks"]["TokenThroughput"]
+    path.write_text(json.dumps(state))
+    resumed = tiny_trainer(tmp_path, tiny_windows(8), max_steps=6, **arguments)
+    resumed.train(resume_from_checkpoint=str(tmp_path / "checkpoint-3"))
+    assert (tmp_path / "checkpoint-6" / "trainer_state.json").is_file()
 
 
 def test_bf16_trains_on_the_cpu(tmp_path):
