@@ -87,10 +87,10 @@ class TranslationVocabulary:
         config, languages = model.config, LanguageTokens(source)
         check_languages(config, source_language, target_language)
         own_source, own_target = (getattr(config, f"{side}_language", None) for side in ("source", "target"))
-        target_language = target_language or own_target
+        target_language = own_target if target_language is None else target_language
         start_id = None
         if languages.is_multilingual:
-            source_language = source_language or own_source
+            source_language = own_source if source_language is None else source_language
             options = languages.options(model, target_language)
             start_id = options.get("forced_bos_token_id", model.generation_config.forced_bos_token_id)
         start_id = None if languages.mark_source else start_id
