@@ -181,6 +181,19 @@ def copy_of(checkpoint: str, folder: Path) -> str:
     return str(folder)
 
 
+def installed(name: str, value: bool) -> Callable[[str], bool]:
+    """Says of one library whether it is installed, and that all others are."""
+    return lambda library: value if library == name else True
+
+
+def test_without_onnxruntime_the_export_of_another_environment_is_left_alone(
+    exported: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert start_without_pytorch(exported, "onnx", None, fail) is not None
+    monkeypatch.setattr(onnx_start, "_is_installed", installed("onnxruntime", False))
+    assert start_without_pytorch(exported, "onnx", None, fail) is None
+
+
 def test_auto_starts_so_where_it_takes_onnxruntime(
     exported: str, with_pytorch: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -190,13 +203,13 @@ def test_auto_starts_so_where_it_takes_onnxruntime(
     # CTranslate2 does not run it.
     pipe = load_pipeline(path, "cpu", "auto")
     for had_ctranslate2 in (False, True):
-        monkeypatch.setattr(onnx_start, "_has_ctranslate2", lambda had=had_ctranslate2: had)
+        monkeypatch.setattr(onnx_start, "_is_installed", installed("ctranslate2", had_ctranslate2))
         note_export(path, "auto", None, pipe)
         start = start_without_pytorch(path, "auto", None, fail)
         assert start is not None
         assert start.model.engine == "onnx"
         # Installed since, it might be faster.
-        monkeypatch.setattr(onnx_start, "_has_ctranslate2", lambda: True)
+        monkeypatch.setattr(onnx_start, "_is_installed", installed("ctranslate2", True))
         assert (start_without_pytorch(path, "auto", None, fail) is not None) == had_ctranslate2
 
 

@@ -84,6 +84,9 @@ def start_without_pytorch(
         strategy: as of `load_pipeline`.
         load: loads the model with PyTorch.
     """
+    # Another environment of the same user may have exported the model.
+    if not _is_installed("onnxruntime"):
+        return None
     # Reading a large checkpoint for nothing would take seconds.
     if not Path(checkpoint).is_dir() or not any(engines_folder().glob(f"*-{engine}.json")):
         return None
@@ -93,7 +96,7 @@ def start_without_pytorch(
     note = json.loads(path.read_text(encoding="utf-8"))
     folder = engines_folder() / note["folder"]
     # With CTranslate2, `auto` may take another engine.
-    if not folder.is_dir() or (engine == "auto" and _has_ctranslate2() and not note["had_ctranslate2"]):
+    if not folder.is_dir() or (engine == "auto" and _is_installed("ctranslate2") and not note["had_ctranslate2"]):
         return None
     from transformers import PreTrainedTokenizerFast
 
@@ -112,7 +115,7 @@ def note_export(checkpoint: str | Path, engine: str, strategy: str | None, pipe:
         return
     note = {
         "engine": model.engine,
-        "had_ctranslate2": _has_ctranslate2(),
+        "had_ctranslate2": _is_installed("ctranslate2"),
         "folder": model.weights_digest,
         "config": model.config.to_dict(),
         "generation_config": model.generation_config.to_dict(),
@@ -121,8 +124,8 @@ def note_export(checkpoint: str | Path, engine: str, strategy: str | None, pipe:
         write_text(_note(checkpoint, engine, strategy), json.dumps(note, indent=2) + "\n")
 
 
-def _has_ctranslate2() -> bool:
-    return importlib.util.find_spec("ctranslate2") is not None
+def _is_installed(library: str) -> bool:
+    return importlib.util.find_spec(library) is not None
 
 
 def _note(checkpoint: str | Path, engine: str, strategy: str | None) -> Path:
