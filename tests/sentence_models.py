@@ -155,9 +155,10 @@ def write_opus_mt(
     torch.manual_seed(seed)
     fields = {"vocab_size": size, "pad_token_id": size - 1, "decoder_start_token_id": size - 1}
     model = _marian(share_encoder_decoder_embeddings=not separate, **fields)
-    # A trained model takes notice of these, and does not write them.
-    model.model.shared.weight.data[2 : 2 + len(languages)] *= 20
-    model.final_logits_bias[0, 2 : 2 + len(languages)] = -1e4
+    if languages:
+        # A trained model takes notice of these, and does not write them.
+        model.model.shared.weight.data[2 : 2 + len(languages)] *= 20
+        model.final_logits_bias[0, 2 : 2 + len(languages)] = -1e4
     # Random weights would write on to the length limit.
     model.final_logits_bias[0, 0] += end_bias
     # What Marian's own models never write.
