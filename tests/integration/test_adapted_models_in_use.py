@@ -1,17 +1,19 @@
 # Copyright 2026 The hier_nmt Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Adapted models in the hands of other libraries: onnxruntime, also in int8, and LoRA adapters of peft."""
+"""Adapted models in use: pushed to the Hub, with onnxruntime, also in int8, and with LoRA adapters of peft."""
 
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from huggingface_hub import ModelCard
 from sentence_models import ENGLISH, write_opus_mt
 from transformers import AutoModelForSeq2SeqLM, pipeline
 
 from hier_nmt.data.tokenization import load_tokenizers
 from hier_nmt.jobs.adapt_model import adapt_model
+from hier_nmt.publishing.hub import CARD_FILE, write_repository
 from hier_nmt.publishing.model_engines import with_engine
 from hier_nmt.translation.document_translator import DocumentTranslator
 from hier_nmt.translation.translation_documents import SourceDocument
@@ -47,6 +49,20 @@ def test_adapted_models_run_with_onnxruntime(adapted: dict[str, Path], attention
     assert translated(with_engine(model, "onnx"), folder) == expected
     in_int8 = translated(with_engine(model, "onnx-int8"), folder)
     assert [len(paragraph) for paragraph in in_int8] == [len(paragraph) for paragraph in expected]
+
+
+@pytest.mark.parametrize("attention", ATTENTIONS)
+def test_what_is_pushed_translates_alike_and_names_the_base(
+    adapted: dict[str, Path], tmp_path: Path, attention: str
+) -> None:
+    folder, repository = adapted[attention], tmp_path / "repository"
+    write_repository(folder, repository, "somebody/model")
+    expected = translated(AutoModelForSeq2SeqLM.from_pretrained(folder), folder)
+    assert any(text for paragraph in expected for text in paragraph)
+    assert translated(AutoModelForSeq2SeqLM.from_pretrained(repository), repository) == expected
+    card = ModelCard.load(repository / CARD_FILE)
+    assert card.data.base_model == "opus-mt-en-fr"
+    assert {"modeling_hier_nmt.py", "gated_context.py"} <= {path.name for path in repository.iterdir()}
 
 
 @pytest.mark.parametrize("attention", ATTENTIONS)

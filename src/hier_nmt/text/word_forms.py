@@ -99,10 +99,15 @@ def plural_of_term(words: Sequence[str], language: str | None) -> tuple[str, ...
     return (*words[:start], *(plural(word, language) for word in words[start:stop]), *words[stop:])
 
 
+def has_elision(language: str | None) -> bool:
+    """Whether words of a language change before vowels, and `is_elided_well` knows how."""
+    return _key(language) == "fr"
+
+
 def is_elided_well(text: str, start: int, language: str | None) -> bool:
     """Whether a French article or preposition before the word at `start` suits its first letter: "l'exploitant" and "le
     navire"; True in other languages, and before capital letters."""
-    if _key(language) != "fr" or text[start : start + 1].isupper():
+    if not has_elision(language) or text[start : start + 1].isupper():
         return True
     before = re.search(r"\w+(?:\s+|['’])$", text[:start])
     joined = "" if before is None else before[0] + text[start : start + 6]

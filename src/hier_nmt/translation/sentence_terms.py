@@ -44,8 +44,7 @@ class SentenceTerms(NamedTuple):
 
     def inline_text(self, text: str) -> str:
         """The sentence with the translations of its terms in it, each after the first occurrence of its term."""
-        if self.glossary is None:
-            return text
+        assert self.glossary is not None
         first = {match.term: match for match in reversed(self.terms)}
         return with_terms(text, sorted((match.stop, self.glossary.preferred_form(match)) for match in first.values()))
 

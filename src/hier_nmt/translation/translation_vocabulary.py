@@ -18,7 +18,7 @@ from ..text.untranslatable import (
     replace_surrogates,
 )
 from ..text.windows import join_window
-from ..text.word_forms import determiners, is_elided_well, prepositions
+from ..text.word_forms import determiners, has_elision, is_elided_well, prepositions
 from .decoder_runs import StopConditions
 from .language_tokens import LanguageTokens, check_languages
 from .repetition import REPEATED_NGRAM_SIZE
@@ -203,6 +203,8 @@ class TranslationVocabulary:
         self, forms: Sequence[tuple[int, ...]], joined_forms: Sequence[tuple[int, ...]]
     ) -> frozenset[tuple[tuple[int, ...], tuple[int, ...]]]:
         """Pairs of a determiner or preposition and a form of a term that cannot follow it, as "au" and "exploitant"."""
+        if not has_elision(self.target_language):
+            return frozenset()
         words = {*self.target_words.determiners, *self.target_words.prepositions}
         pairs = (
             (word, form) for word in words for form in (joined_forms if self.target_words.joins[word[-1]] else forms)
