@@ -15,7 +15,9 @@ from transformers import AutoModelForSeq2SeqLM, AutoTokenizer, MarianMTModel
 
 from hier_nmt.jobs.adapt_model import adapt_model
 
-SCRIPT = Path(__file__).parents[2] / "training" / "marian" / "train_marian.py"
+TRAINING = Path(__file__).parents[2] / "training"
+SCRIPT = TRAINING / "marian" / "train_marian.py"
+RECIPE = TRAINING / "recipes" / "en-fr" / "marian-sentence.yaml"
 
 
 @pytest.fixture
@@ -29,7 +31,7 @@ def recipe(tmp_path: Path) -> Path:
         "training": {"output_dir": str(tmp_path / "unused"), "seed": 1},
     }
     (tmp_path / "text.yaml").write_text(yaml.safe_dump(sections), encoding="utf-8")
-    settings = yaml.safe_load((SCRIPT.parent / "en-fr.yaml").read_text(encoding="utf-8"))
+    settings = yaml.safe_load(RECIPE.read_text(encoding="utf-8"))
     settings["data"]["recipe"] = "text.yaml"
     settings["tokenizer"] |= {"vocab_size": 60, "max_sentences": 1000, "whole_words": ["est"]}
     settings["model"] |= {"d_model": 16, "encoder_layers": 1, "decoder_layers": 1}

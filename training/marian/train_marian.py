@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Trains a Marian model, sentence by sentence, with Transformers alone: a base for `hier-nmt adapt`.
 
-    python training/marian/train_marian.py training/marian/en-fr.yaml [--training.KEY=VALUE ...]
+    python training/marian/train_marian.py training/recipes/en-fr/marian-sentence.yaml [--training.KEY=VALUE ...]
 
 Tokenizer, network and trainer are those of Transformers, and the folder is laid out as OPUS-MT's on the Hub. Only the
 text comes from this package: the cleaned corpora of another recipe. The same command continues an interrupted run.
@@ -23,9 +23,9 @@ import yaml
 from datasets import Dataset
 from sentencepiece.sentencepiece_model_pb2 import ModelProto  # type: ignore[attr-defined]  # made when it is imported
 from transformers import (
+    AutoConfig,
     AutoModelForSeq2SeqLM,
     DataCollatorForSeq2Seq,
-    MarianConfig,
     MarianTokenizer,
     PreTrainedModel,
     Seq2SeqTrainer,
@@ -179,7 +179,7 @@ def new_model(tokenizer: MarianTokenizer, fields: dict[str, Any]) -> PreTrainedM
     """A Marian model with random weights; decoding begins with padding and never writes it."""
     pad = tokenizer.pad_token_id
     ids = {"pad_token_id": pad, "decoder_start_token_id": pad, "eos_token_id": 0, "forced_eos_token_id": 0}
-    config = MarianConfig(vocab_size=len(tokenizer), **ids, **fields)
+    config = AutoConfig.for_model(**fields, vocab_size=len(tokenizer), **ids)
     # Faster than fused attention for sentences on a processor.
     model = AutoModelForSeq2SeqLM.from_config(config, attn_implementation="eager")
     model.generation_config.bad_words_ids = [[pad]]

@@ -178,7 +178,10 @@ def _config_class(
         if (section, key) == ("model", "model_type"):
             named, origin = value, "command line"
     if named not in CONFIG_CLASSES:
-        raise RecipeError(f"{origin}: model.model_type={named!r} is unknown; known are {', '.join(CONFIG_CLASSES)}")
+        # A base for `hier-nmt adapt`; its recipe stands beside those of this package's own families.
+        hint = "; training/marian/train_marian.py trains such a model" if named == "marian" else ""
+        known = ", ".join(CONFIG_CLASSES)
+        raise RecipeError(f"{origin}: model.model_type={named!r} is unknown; known are {known}{hint}")
     return CONFIG_CLASSES[named]
 
 
