@@ -14,7 +14,7 @@ V vocabulary.
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -346,12 +346,16 @@ def attend_encodings(
     return attend_slot(weights, slot, queries, [1] * len(queries), present, [1] * len(present))
 
 
-def count_units(token_ids: Sequence[int], separators: Sequence[int | None]) -> list[int]:
-    """The number from 1 of the sentence (or paragraph) of each of S tokens; a separator closes its own."""
+def count_units(token_ids: Sequence[int], separators: Sequence[int | None], opens: bool = False) -> list[int]:
+    """The number from 1 of the sentence (or paragraph) of each of S tokens.
+
+    A separator closes its own, or opens the next one.
+    """
     numbers, number = [], 1
     for token_id in token_ids:
-        numbers.append(number)
+        before = number
         number += token_id in separators
+        numbers.append(number if opens else before)
     return numbers
 
 
@@ -391,7 +395,7 @@ def position_encoding(
         return sum(vectors[1:], vectors[0])
     sentence = sentence_ids[index] - 1
     shift = config.segment_shift if config.position_encoding == "segment_shifted" else 0
-    place = index + sentence * shift
+    place = level_position(config, "token", index, sentence_ids, paragraph_ids) + sentence * shift
     is_learned = config.position_embedding_type == "learned"
     vector = weights[f"{name}.tokens.weight"][place] if is_learned else sinusoid(place, config.d_model)
     if config.segment_embedding == "learned":
@@ -399,12 +403,19 @@ def position_encoding(
     return vector + sinusoid(sentence, config.d_model) if config.segment_embedding == "sinusoidal" else vector
 
 
+def restarts(config: Any, name: str) -> bool:
+    """Whether each sentence of that stack is written as if it were the first: a separator opens the one behind it."""
+    return name == "model.decoder" and getattr(config, "restart_target_sentences", False)
+
+
 def embed(config: Any, weights: Weights, name: str, token_ids: Sequence[int], sentence_ids: Sequence[int]) -> Vectors:
     """What enters the first layer: a vector [D] for each of S tokens."""
-    paragraph_ids = count_units(token_ids, [config.par_token_id])
+    paragraph_ids = count_units(token_ids, [config.par_token_id], restarts(config, name))
     scale = math.sqrt(config.d_model) if config.scale_embedding else 1.0
     states = []
     for index, token_id in enumerate(token_ids):
+        if restarts(config, name) and token_id in (config.sep_token_id, config.par_token_id):
+            token_id = config.decoder_start_token_id
         place = position_encoding(config, weights, f"{name}.embed_positions", index, sentence_ids, paragraph_ids)
         embedding = weights[f"{name}.embed_tokens.weight"][token_id]
         if f"{name}.embed_tokens.projection.weight" in weights:  # of frozen word vectors
@@ -417,7 +428,10 @@ def sentences_written(config: Any, token_ids: Sequence[int], own_ids: Sequence[i
     """The number of the sentence each of T target tokens writes.
 
     That is the sentence of the token behind it; behind the last one the same goes on, unless a separator has closed it.
+    Where separators open sentences, each token writes its own.
     """
+    if restarts(config, "model.decoder"):
+        return list(own_ids)
     closes = token_ids[-1] in (config.sep_token_id, config.par_token_id)
     return [*own_ids[1:], own_ids[-1] + closes]
 
@@ -499,9 +513,53 @@ def context_block(
     )
 
 
+def with_positions(config: Any, states: Vectors, sentence_ids: Sequence[int]) -> Vectors:
+    """The states [D] with the sinusoid of the number, from 1, of each token's sentence."""
+    return [state + sinusoid(number, config.d_model) for state, number in zip(states, sentence_ids, strict=True)]
+
+
+def gated_context(
+    config: Any,
+    weights: Weights,
+    name: str,
+    kind: str,
+    states: Vectors,
+    own_ids: Sequence[int],
+    read: Sequence[int],
+    place_ids: Sequence[int],
+    source: "Source | None" = None,
+) -> Vectors:
+    """The states [D] after a gated block over tokens of other sentences, if there is one: h + g * A(norm(h) + place).
+
+    Args:
+        config, weights: of the model.
+        name: of the block's weights.
+        kind: `encoder`, `decoder` (its own earlier tokens) or `cross`.
+        states: of the tokens that read.
+        own_ids: the numbers of the sentences that they count as.
+        read: those of the tokens that are read.
+        place_ids: those whose positions are added to the tokens that read; in the decoder, of the sentences written.
+        source: what `cross` reads.
+    """
+    scope = getattr(config, "context_block", "none")
+    if scope not in ("document", "conditional", "hierarchical"):
+        return states
+    # A tree would span target sentences that do not exist yet.
+    scope = "conditional" if scope == "hierarchical" and kind == "decoder" else scope
+    num_heads = config.encoder_attention_heads if kind == "encoder" else config.decoder_attention_heads
+    usual = make_slot(config, kind, f"{name}.attention")
+    slot = replace(usual, scope=scope, num_heads=num_heads)
+    queries = [layer_norm(weights, f"{name}.layer_norm", state) for state in states]
+    queries = with_positions(config, queries, place_ids)
+    keys = queries if source is None else with_positions(config, source.states, read)
+    encodings = encode_sentences(weights, f"{name}.sentence_encoder", keys, read) if slot.chooses else ()
+    changes = attend_slot(weights, slot, queries, own_ids, keys, read, encodings)
+    return [state + weights[f"{name}.gate"] * change for state, change in zip(states, changes, strict=True)]
+
+
 def reads_encodings(config: Any, slot: Slot) -> bool:
     """Whether the layer's slot, or a block or heads beside it, reads sentence encodings."""
-    return slot.chooses or (not slot.is_causal and getattr(config, "context_block", "none") != "none")
+    return slot.chooses or (not slot.is_causal and getattr(config, "context_block", "none") in ("block", "heads"))
 
 
 def encoder_layer(
@@ -520,6 +578,8 @@ def encoder_layer(
 
     states = residual(config, weights, f"{name}.self_attn_residual", states, block)
     states = context_block(config, weights, name, slot, states, encodings)
+    ids = sentence_ids
+    states = gated_context(config, weights, f"{name}.context", "encoder", states, ids, ids, ids)
     return feed_forward(config, weights, name, states)
 
 
@@ -576,7 +636,9 @@ def cross_attention(
         return with_sentence_heads(config, weights, name, slot, inputs, outputs, encodings)
 
     states = residual(config, weights, f"{name}.encoder_attn_residual", states, block)
-    return context_block(config, weights, name, slot, states, encodings)
+    states = context_block(config, weights, name, slot, states, encodings)
+    ids = source.sentence_ids
+    return gated_context(config, weights, f"{name}.context", "cross", states, written_ids, ids, written_ids, source)
 
 
 def shared_encodings(
@@ -619,6 +681,8 @@ def run_decoder(
     for index in range(config.decoder_layers):
         name = f"{stack}.layers.{index}"
         states = decoder_self_attention(config, weights, name, states, sentence_ids, shared)
+        context, ids = f"{name}.target_context", sentence_ids
+        states = gated_context(config, weights, context, "decoder", states, ids, ids, written_ids)
         states = cross_attention(config, weights, name, states, written_ids, source)
         states = feed_forward(config, weights, name, states)
     return final_norm(config, weights, stack, states)
@@ -643,6 +707,7 @@ def independent_forward(
     """
     separators = [config.sep_token_id, config.par_token_id]
     source = run_encoder(config, weights, input_ids, sentence_ids or count_units(input_ids, separators))
-    own_ids = decoder_sentence_ids or count_units(decoder_input_ids, separators)
+    opens = restarts(config, "model.decoder")
+    own_ids = decoder_sentence_ids or count_units(decoder_input_ids, separators, opens)
     states = run_decoder(config, weights, decoder_input_ids, own_ids, source)
     return torch.stack([linear(weights, "lm_head", state) for state in states])

@@ -63,6 +63,37 @@ def test_a_closed_gate_leaves_the_model_as_it_is_without_the_block(kind: str) ->
     torch.testing.assert_close(logits(model, SOURCE, TARGET), logits(plain, SOURCE, TARGET), atol=0, rtol=0)
 
 
+def with_weights_of(document: HierNMTForConditionalGeneration, kind: str, **changes: Any) -> Any:
+    """A model with blocks of that kind, and the weights of one with `document` where it has the same."""
+    model = tiny_model(kind, 0.7, **changes)
+    unexpected = model.load_state_dict(document.state_dict(), strict=False).unexpected_keys
+    assert not unexpected
+    return model
+
+
+@pytest.mark.parametrize("kind", ["conditional", "hierarchical"])
+def test_all_sentences_of_no_relevance_are_read_as_the_whole_document(kind: str) -> None:
+    document = tiny_model("document", 0.7)
+    model = with_weights_of(document, kind, num_selected_sentences=4)
+    for name, parameter in model.named_parameters():
+        if "sentence_q_proj" in name:
+            torch.nn.init.zeros_(parameter)
+    torch.testing.assert_close(logits(model, SOURCE, TARGET), logits(document, SOURCE, TARGET), atol=1e-10, rtol=0)
+    for one in (model, document):
+        loss(one).backward()
+    found = dict(model.named_parameters())
+    for name, parameter in document.named_parameters():
+        torch.testing.assert_close(found[name].grad, parameter.grad, atol=1e-10, rtol=0, msg=name)
+
+
+@pytest.mark.parametrize("kind", ["conditional", "hierarchical"])
+def test_the_only_sentence_of_a_document_is_read_whatever_the_kind(kind: str) -> None:
+    document = tiny_model("document", 0.7)
+    source, target = [7, 8, 9, EOS], [20, 21, EOS]
+    found = logits(with_weights_of(document, kind), source, target)
+    torch.testing.assert_close(found, logits(document, source, target), atol=1e-10, rtol=0)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_gates_have_a_gradient_from_the_first_step_on(kind: str) -> None:
     model = tiny_model(kind, 0.0)

@@ -41,6 +41,9 @@ LONG = ([LONG_SOURCE, SOURCES[0], [12, EOS]], [LONG_TARGET, TARGETS[0], [23, EOS
 
 SCOPES = ["document", "sentence", "conditional", "hierarchical"]
 SENTENCE_HEADS = {"context_block": "heads", "num_sentence_heads": 1}
+GATED = {**SENTENCE_SCOPE, "num_selected_sentences": 2}
+# As in models that were adapted from sentence-level ones.
+RESTARTING = {"token_position_origin": "sentence", "restart_target_sentences": True}
 MORE_VARIANTS = {
     "conditional": CONDITIONAL,
     "conditional_post_norm": {**CONDITIONAL, "normalize_before": False},
@@ -82,6 +85,26 @@ MORE_VARIANTS = {
     "heads": {**SENTENCE_SCOPE, **SENTENCE_HEADS},
     "heads_post_norm": {**SENTENCE_SCOPE, **SENTENCE_HEADS, "normalize_before": False},
     "heads_conditional_shared": {**CONDITIONAL, **SENTENCE_HEADS, "sentence_encoder_sharing": "model"},
+    **{f"gated_{kind}": {**GATED, "context_block": kind} for kind in ("document", "conditional", "hierarchical")},
+    **{
+        f"gated_{kind}_restarting": {**GATED, **RESTARTING, "context_block": kind}
+        for kind in ("document", "conditional", "hierarchical")
+    },
+    "gated_conditional_in_documents": {"context_block": "conditional", "num_selected_sentences": 1},
+    "gated_conditional_own_sentence": {
+        **GATED,
+        "context_block": "conditional",
+        "always_keep_own_sentence": True,
+        "relevance_bias": -1.5,
+        "normalize_before": False,
+    },
+    "gated_hierarchical_own_numbers": {
+        **CONDITIONAL,
+        "context_block": "hierarchical",
+        "num_selected_sentences_encoder": 3,
+        "num_selected_sentences_decoder": 1,
+        "tree_selection": "node",
+    },
 }
 # Backward through the loops is slow: these, between them, have every parameter that a variant may have.
 WITH_GRADIENTS = {"sequential", "learned", "sentence_scope_multi_level", "conditional", "conditional_shared"} | {
@@ -90,6 +113,9 @@ WITH_GRADIENTS = {"sequential", "learned", "sentence_scope_multi_level", "condit
     "hierarchical_all",
     "block_hierarchical",
     "heads",
+    "gated_document",
+    "gated_conditional_restarting",
+    "gated_hierarchical",
 }
 COMBINATIONS = [
     {
