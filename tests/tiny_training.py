@@ -92,9 +92,11 @@ def tiny_trainer(
     dropout: float = 0.0,
     sharded: bool = False,
     eval_corpora: Sequence[str | None] = (),
+    model: dict[str, Any] | None = None,
     **arguments: Any,
 ) -> DocumentSeq2SeqTrainer:
-    """A trainer of `tiny_model` on the CPU with plain gradient descent and no files but those asked for.
+    """A trainer of `tiny_model`, with these changes, on the CPU with plain gradient descent and no files but those
+    asked for.
 
     With `sharded`, all trainers that the process makes from then on shard their models over the processes.
     """
@@ -105,7 +107,7 @@ def tiny_trainer(
         os.environ.update(ENVIRONMENT)
         shard_as_on_devices(args)
     return DocumentSeq2SeqTrainer(
-        model=tiny_model(dropout=dropout),
+        model=tiny_model(dropout=dropout, **(model or {})),
         args=args,
         data_collator=DocumentCollator(PAD, BOS),
         train_dataset=train,

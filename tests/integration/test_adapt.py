@@ -230,6 +230,7 @@ def test_the_command_writes_and_says_what(opus_mt: Path, tmp_path: Path, capsys:
     [
         (["--source-language", "de"], "source_language='de', but"),
         (["--num-selected-sentences", "0"], "num_selected_sentences=0 must be at least 1"),
+        (["--num-selected-sentences", "3", "--attention", "document"], "attention='document' selects no sentences"),
         (["--context-gate", "1.5"], "context_gate=1.5 is not between 0 and 1"),
         (["--context-gate", "nan"], "context_gate=nan is not between 0 and 1"),
         (["--context-gate", "0.5", "--attention", "s4to4"], "context_gate=0.5: attention='s4to4' has no gated blocks"),

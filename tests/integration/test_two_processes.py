@@ -15,6 +15,12 @@ from tiny_training import one_step_and_scores
 
 Result = tuple[dict[str, torch.Tensor], dict[str, float]]
 
+# One sentence for a process in its only batch, three for the other, by this seed.
+UNLIKE_BATCHES = {
+    "seed": 4,
+    "model": {"encoder_self_attention": "hierarchical", "cross_attention": "hierarchical"},
+}
+
 
 def run_two_processes(repository: Path, folder: Path, *settings: dict[str, Any]) -> list[Result]:
     """What `one_step_and_scores` gives under each of the settings when two processes share the work."""
@@ -41,7 +47,8 @@ def shared_by_two(tmp_path_factory, repository) -> list[Result]:
     token_batches = {"max_tokens_per_batch": 18, "gradient_accumulation_steps": 4}
     sharded = {"per_device_train_batch_size": 4, "sharded": True}
     folder = tmp_path_factory.mktemp("two")
-    return run_two_processes(repository, folder, {"per_device_train_batch_size": 4}, token_batches, sharded)
+    unlike = {"per_device_train_batch_size": 1, "sharded": True, **UNLIKE_BATCHES}
+    return run_two_processes(repository, folder, {"per_device_train_batch_size": 4}, token_batches, sharded, unlike)
 
 
 def assert_same(result: Result, expected: Result) -> None:
@@ -79,3 +86,8 @@ def test_two_processes_with_accumulated_token_batches_equal_one_batch_of_eight(w
 def test_a_model_sharded_over_two_processes_equals_one_batch_of_eight(whole, shared_by_two):
     """FSDP2: the tied embeddings are one weight, and processes that translate more and less wait for each other."""
     assert_same(shared_by_two[2], whole)
+
+
+def test_a_sharded_tree_over_one_sentence_has_the_gradients_of_one_over_three(shared_by_two, tmp_path):
+    """Each process reduces the gradients of the same parameters, also of those that merge sentences."""
+    assert_same(shared_by_two[3], one_step_and_scores(tmp_path, per_device_train_batch_size=2, **UNLIKE_BATCHES))

@@ -39,8 +39,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Writes the model and says what it is."""
     fields: dict[str, Any] = {}
-    if options.num_selected_sentences is not None:
-        fields["num_selected_sentences"] = options.num_selected_sentences
+    t = options.num_selected_sentences
+    if t is not None and options.attention not in ("conditional", "hierarchical"):
+        raise ValueError(f"num_selected_sentences={t}: attention={options.attention!r} selects no sentences.")
+    if t is not None:
+        fields["num_selected_sentences"] = t
     done = adapt_model(
         options.model,
         options.output,

@@ -460,6 +460,20 @@ def test_eager_equals_sdpa(changes):
     assert_same_losses_and_gradients(*results)
 
 
+GATED = {f"gated_{kind}": {**SENTENCE_SCOPE, "context_block": kind} for kind in ("conditional", "hierarchical")}
+
+
+@pytest.mark.parametrize("changes", [*VARIANTS.values(), *GATED.values()], ids=[*VARIANTS, *GATED])
+def test_every_parameter_has_a_gradient_also_in_a_document_of_one_sentence(changes):
+    """Processes that share a training need them: PyTorch waits for each, and sharded ones are reduced together."""
+    model = tiny_model(**changes).train()
+    inputs = {"input_ids": torch.tensor([[7, 8, EOS]]), "labels": torch.tensor([[16, 17, EOS]])}
+    loss = model(**inputs).loss
+    loss.backward()
+    assert [name for name, parameter in model.named_parameters() if parameter.grad is None] == []
+    torch.testing.assert_close(loss, model.eval()(**inputs).loss)
+
+
 @pytest.mark.parametrize("use_reentrant", [True, False])
 def test_gradient_checkpointing_gives_the_same_gradients(use_reentrant):
     model = tiny_model(**VARIANTS["sentence_scope_multi_level"]).train()
