@@ -29,7 +29,6 @@ from ..configuration.library_internals import leave_deepspeed
 from ..data.collator import DocumentCollator
 from ..data.tokenization import TARGET_TOKENIZER_FOLDER, save_tokenizers
 from ..data.word_vectors import token_vectors
-from ..models.hier_nmt.sentence_models import reveal_separators
 from ..publishing.adapted_card import write_trained_card
 from ..publishing.hub import CARD_FILE
 from ..translation.language_tokens import LanguageTokens
@@ -47,7 +46,7 @@ from .recipes import Recipe
 from .sharding import load_full_weights
 from .trainer import DocumentSeq2SeqTrainer
 from .training_arguments import DocumentSeq2SeqTrainingArguments
-from .warm_start import continue_positions, freeze_base
+from .warm_start import continue_positions
 from .weight_transfer import transfer_weights
 
 logger = logging.getLogger(__name__)
@@ -144,9 +143,6 @@ def build_model(recipe: Recipe, tokenizers: Tokenizers) -> PreTrainedModel:
             transfer_weights(model, (source, target), recipe.init_from)
         else:
             continue_positions(model, load_initial_weights(model, recipe.init_from))
-        reveal_separators(model)
-    if recipe.training.get("freeze") == "base":
-        freeze_base(model)
     return model
 
 

@@ -28,6 +28,7 @@ from ..configuration.configuration_choices import IGNORED_LABEL
 from ..configuration.library_internals import finish_upload, gather_without_padding, take_over_the_loss, use_one_gpu
 from ..data.collator import DocumentCollator, TokenBatchSampler
 from ..data.window_tables import CORPUS_COLUMN, LENGTH_COLUMN, column_of, side_lengths
+from ..models.hier_nmt.sentence_models import reveal_separators
 from ..ops.document_structure import sentence_ids_from_tokens
 from ..publishing.adapted_card import has_base
 from ..publishing.hub import CARD_FILE, complete_card
@@ -44,7 +45,7 @@ from .trainer_callbacks import (
 )
 from .training_arguments import DocumentSeq2SeqTrainingArguments
 from .validation_scores import window_scores
-from .warm_start import give_base_its_rate
+from .warm_start import freeze_base, give_base_its_rate
 from .word_contrast import WordContrast
 
 TARGET_INPUTS = ("labels", "decoder_input_ids", "decoder_attention_mask")
@@ -103,6 +104,8 @@ class DocumentSeq2SeqTrainer(Seq2SeqTrainer):
             use_one_gpu(args)
         if args.world_size > 1 and not args.average_tokens_across_devices:
             raise ValueError("average_tokens_across_devices=False would weigh the tokens of the processes unequally")
+        if args.freeze == "base":
+            freeze_base(model)
         super().__init__(
             model=model,
             args=args,
@@ -140,6 +143,12 @@ class DocumentSeq2SeqTrainer(Seq2SeqTrainer):
     def _throughput(self) -> TokenThroughput:
         # A resumed run may have another one, with `restore_callback_states_from_checkpoint`.
         return next(one for one in self.callback_handler.callbacks if isinstance(one, TokenThroughput))
+
+    def train(self, *args: Any, **kwargs: Any) -> Any:
+        """Trains as Trainer does; the separators of an adapted model are no longer hidden (`reveal_separators`)."""
+        if self.state.global_step == 0:
+            reveal_separators(self.model)
+        return super().train(*args, **kwargs)
 
     def create_accelerator_and_postprocess(self) -> None:
         """Creates the accelerator, which does not divide the loss by the accumulation steps."""

@@ -13,6 +13,7 @@ from transformers import AutoConfig, AutoTokenizer, TrainerCallback
 from word_translation import BOS, EOS, PAD, PAR, SEP, UNK, word_tokenizer
 
 from hier_nmt.data.collator import DocumentCollator
+from hier_nmt.models.hier_nmt.sentence_models import HIDDEN_LOGIT
 from hier_nmt.publishing.adapted_card import AdaptedModel, adapted_card, write_trained_card
 from hier_nmt.training.trainer import DocumentSeq2SeqTrainer
 from hier_nmt.training.trainer_callbacks import WholeRepositoryCallback
@@ -304,6 +305,18 @@ def test_bf16_trains_on_the_cpu(tmp_path):
     assert all(map(math.isfinite, losses(trainer)))
 
 
+def test_the_trainer_freezes_the_base_and_reveals_hidden_separators(tmp_path):
+    gated = {"context_block": "document", "output_bias": True}
+    trainer = tiny_trainer(tmp_path, tiny_windows(8), model=gated, freeze="base", max_steps=1, learning_rate=0.1)
+    trainer.model.lm_head.bias.data[[SEP, PAR]] = HIDDEN_LOGIT
+    before = {name: weight.detach().clone() for name, weight in trainer.model.named_parameters()}
+    trainer.train()
+    changed = {name for name, weight in trainer.model.named_parameters() if not torch.equal(weight, before[name])}
+    # What a gate lets through is trained once it is open.
+    assert changed == {name for name in before if name == "lm_head.bias" or name.endswith("context.gate")}
+    assert trainer.model.lm_head.bias.min() > -1
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -324,6 +337,11 @@ def test_bf16_trains_on_the_cpu(tmp_path):
 def test_bad_arguments_are_named(tmp_path, arguments, message):
     with pytest.raises(ValueError, match=message):
         DocumentSeq2SeqTrainingArguments(output_dir=str(tmp_path), **arguments)
+
+
+def test_a_model_without_gated_blocks_has_no_base_to_freeze(tmp_path):
+    with pytest.raises(ValueError, match="freeze: base leaves nothing to train"):
+        tiny_trainer(tmp_path, tiny_windows(3), freeze="base")
 
 
 def test_token_batches_need_lengths(tmp_path):
