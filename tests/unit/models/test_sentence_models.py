@@ -250,6 +250,20 @@ def test_an_unknown_field_is_refused(tmp_path: Path) -> None:
         adapted(tmp_path, "conditional", num_selected_sentence=8)
 
 
+@pytest.mark.parametrize("ids", [(0, 61), (59, 61), (61, 61), (-1, 61)])
+def test_separators_need_ids_of_their_own(tmp_path: Path, ids: tuple[int, int]) -> None:
+    sentence_model("marian").save_pretrained(tmp_path)
+    with pytest.raises(ValueError, match=f"sep_token_id={ids[0]} and par_token_id=61 must be two ids that no other"):
+        adapted(tmp_path, "conditional", sep_token_id=ids[0], par_token_id=ids[1])
+
+
+def test_weights_have_the_type_that_is_asked_for(tmp_path: Path) -> None:
+    sentence_model("marian").to(torch.float16).save_pretrained(tmp_path)
+    assert adapted(tmp_path, "conditional").dtype == torch.float32
+    model = adapted(tmp_path, "conditional", dtype=torch.bfloat16)
+    assert {parameter.dtype for parameter in model.parameters()} == {torch.bfloat16}
+
+
 def test_an_unknown_way_of_reading_is_refused(tmp_path: Path) -> None:
     sentence_model("marian").save_pretrained(tmp_path)
     with pytest.raises(ValueError, match="attention='sparse' is unknown; choose one of sentence, document"):

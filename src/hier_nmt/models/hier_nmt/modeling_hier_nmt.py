@@ -175,6 +175,7 @@ class HierNMTForConditionalGeneration(OutputLayerMixin, HierNMTPreTrainedModel, 
         attention: str = "conditional",
         load_options: dict[str, Any] | None = None,
         context_gate: float = 0.0,
+        dtype: torch.dtype = torch.float32,
         **options: Any,
     ) -> Self:
         """A document-level model with the weights of a Marian (OPUS-MT), M2M100, NLLB or mBART model.
@@ -191,6 +192,7 @@ class HierNMTForConditionalGeneration(OutputLayerMixin, HierNMTPreTrainedModel, 
             context_gate: initial value of the gates of context blocks, which are copies of their layer's attention.
                 With 0 translations are exactly those of the sentence-level model; with 0.5 the model must be trained
                 before it translates as well, and learns to read its context with far fewer examples.
+            dtype: of the weights. Train float32 ones, as others lose small updates.
             options: fields of the configuration that differ, such as `num_selected_sentences=8`; `sep_token_id` and
                 `par_token_id` are the next ids after the vocabulary unless the tokenizer has others.
 
@@ -201,7 +203,7 @@ class HierNMTForConditionalGeneration(OutputLayerMixin, HierNMTPreTrainedModel, 
         base = load_sentence_model(os.fspath(pretrained_model_name_or_path), **(load_options or {}))
         check_adaptation(base.config, attention, context_gate)
         config = adapted_config(base.config, attention, **options)
-        model = cls(config)
+        model: Any = cls(config)
         weights = adapted_weights(base.config, base.state_dict(), config)
         missing = model.load_state_dict(weights, strict=False)
         unmapped = [name for name in missing.missing_keys if not GATED_CONTEXT_NAME.search(name)]
@@ -210,7 +212,7 @@ class HierNMTForConditionalGeneration(OutputLayerMixin, HierNMTPreTrainedModel, 
         model.tie_weights()
         copy_attention_to_context_blocks(model, context_gate)
         model.generation_config = copy.deepcopy(base.generation_config)
-        return model.eval()
+        return model.to(dtype).eval()
 
     @can_return_tuple
     def forward(

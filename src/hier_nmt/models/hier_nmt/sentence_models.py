@@ -144,7 +144,7 @@ def adapted_config(base: PreTrainedConfig, attention: str = "conditional", **opt
             the next two ids after its vocabulary.
 
     Raises:
-        ValueError: another network, an unknown `attention` or field, or separators with ids of other tokens.
+        ValueError: another network, an unknown `attention` or field, or separators that are one token or a special one.
     """
     check_adaptation(base, attention)
     known = HierNMTConfig()
@@ -158,6 +158,7 @@ def adapted_config(base: PreTrainedConfig, attention: str = "conditional", **opt
     if None in own:
         own = [max(sizes), max(sizes) + 1]
     options = {"sep_token_id": own[0], "par_token_id": own[1], **options}
+    _check_separators(base, options["sep_token_id"], options["par_token_id"])
     new_size = max(*sizes, options["sep_token_id"] + 1, options["par_token_id"] + 1)
     copied = {name: getattr(base, name) for name in _COPIED_FIELDS if hasattr(base, name)}
     # An integer in Transformers 5.4.
@@ -174,6 +175,15 @@ def adapted_config(base: PreTrainedConfig, attention: str = "conditional", **opt
             **options,
         }
     )
+
+
+def _check_separators(base: PreTrainedConfig, sep: int, par: int) -> None:
+    """Raises ValueError if the separators have the id of each other or of a special token of the base."""
+    taken: set[Any] = {base.pad_token_id, base.bos_token_id, base.decoder_start_token_id}
+    eos = base.eos_token_id
+    taken |= set(eos) if isinstance(eos, list) else {eos}
+    if sep == par or min(sep, par) < 0 or taken & {sep, par}:
+        raise ValueError(f"sep_token_id={sep} and par_token_id={par} must be two ids that no other token has.")
 
 
 def adapted_weights(
