@@ -524,8 +524,8 @@ def gated_context(
     name: str,
     kind: str,
     states: Vectors,
-    own_ids: Sequence[int],
-    read: Sequence[int],
+    query_ids: Sequence[int],
+    key_ids: Sequence[int],
     place_ids: Sequence[int],
     source: "Source | None" = None,
 ) -> Vectors:
@@ -536,8 +536,8 @@ def gated_context(
         name: of the block's weights.
         kind: `encoder`, `decoder` (its own earlier tokens) or `cross`.
         states: of the tokens that read.
-        own_ids: the numbers of the sentences that they count as.
-        read: those of the tokens that are read.
+        query_ids: the numbers of the sentences that they count as.
+        key_ids: those of the tokens that are read.
         place_ids: those whose positions are added to the tokens that read; in the decoder, of the sentences written.
         source: what `cross` reads.
     """
@@ -547,13 +547,12 @@ def gated_context(
     # A tree would span target sentences that do not exist yet.
     scope = "conditional" if scope == "hierarchical" and kind == "decoder" else scope
     num_heads = config.encoder_attention_heads if kind == "encoder" else config.decoder_attention_heads
-    usual = make_slot(config, kind, f"{name}.attention")
-    slot = replace(usual, scope=scope, num_heads=num_heads)
+    slot = replace(make_slot(config, kind, f"{name}.attention"), scope=scope, num_heads=num_heads)
     queries = [layer_norm(weights, f"{name}.layer_norm", state) for state in states]
     queries = with_positions(config, queries, place_ids)
-    keys = queries if source is None else with_positions(config, source.states, read)
-    encodings = encode_sentences(weights, f"{name}.sentence_encoder", keys, read) if slot.chooses else ()
-    changes = attend_slot(weights, slot, queries, own_ids, keys, read, encodings)
+    keys = queries if source is None else with_positions(config, source.states, key_ids)
+    encodings = encode_sentences(weights, f"{name}.sentence_encoder", keys, key_ids) if slot.chooses else ()
+    changes = attend_slot(weights, slot, queries, query_ids, keys, key_ids, encodings)
     return [state + weights[f"{name}.gate"] * change for state, change in zip(states, changes, strict=True)]
 
 
@@ -578,8 +577,8 @@ def encoder_layer(
 
     states = residual(config, weights, f"{name}.self_attn_residual", states, block)
     states = context_block(config, weights, name, slot, states, encodings)
-    ids = sentence_ids
-    states = gated_context(config, weights, f"{name}.context", "encoder", states, ids, ids, ids)
+    context, ids = f"{name}.context", sentence_ids
+    states = gated_context(config, weights, context, "encoder", states, ids, ids, ids)
     return feed_forward(config, weights, name, states)
 
 
