@@ -15,7 +15,7 @@ from tiny_training import one_step_and_scores
 
 Result = tuple[dict[str, torch.Tensor], dict[str, float]]
 
-# One sentence for a process in its only batch, three for the other, by this seed.
+# With this seed the only window of one process has a single sentence, that of the other several.
 UNLIKE_BATCHES = {
     "seed": 4,
     "model": {"encoder_self_attention": "hierarchical", "cross_attention": "hierarchical"},
@@ -88,6 +88,6 @@ def test_a_model_sharded_over_two_processes_equals_one_batch_of_eight(whole, sha
     assert_same(shared_by_two[2], whole)
 
 
-def test_a_sharded_tree_over_one_sentence_has_the_gradients_of_one_over_three(shared_by_two, tmp_path):
+def test_a_sharded_tree_over_one_sentence_has_the_gradients_of_one_over_several(shared_by_two, tmp_path):
     """Each process reduces the gradients of the same parameters, also of those that merge sentences."""
     assert_same(shared_by_two[3], one_step_and_scores(tmp_path, per_device_train_batch_size=2, **UNLIKE_BATCHES))

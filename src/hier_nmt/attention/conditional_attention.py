@@ -146,7 +146,7 @@ class HierarchicalAttention(ConditionalAttention):
     def sentence_keys(self, sentence_states: Any, sentence_mask: Any) -> SentenceKeys:
         """The keys of all nodes of the tree over the encodings [B, N, D] of the sentences in the mask [B, N]."""
         if self.training and sentence_states.shape[1] == 1:
-            # Nothing would be merged. Processes that train together need a gradient of each parameter, zero here.
+            # One sentence has nothing to merge. In distributed training every parameter needs a gradient, here zero.
             sentence_states = nn.functional.pad(sentence_states, (0, 0, 0, 1))
             sentence_mask = nn.functional.pad(sentence_mask, (0, 1))
         levels, masks = build_sentence_tree(sentence_states, sentence_mask, self.tree_merge)

@@ -32,8 +32,8 @@ from ..models.hier_nmt.sentence_models import reveal_separators
 from ..ops.document_structure import sentence_ids_from_tokens
 from ..publishing.adapted_card import has_base
 from ..publishing.hub import CARD_FILE, complete_card
-from .contrast_words import contrast_token_pairs, word_continuations
-from .losses import CrossEntropyLoss, SquaredErrorLoss, current_sentence_weights
+from .configured_loss import configured_loss
+from .losses import current_sentence_weights
 from .sharding import check_full_state_dict, full_weights, shard_tied_weights
 from .source_word_dropout import SourceWordDropout, source_word_dropout
 from .trainer_callbacks import (
@@ -46,7 +46,6 @@ from .trainer_callbacks import (
 from .training_arguments import DocumentSeq2SeqTrainingArguments
 from .validation_scores import window_scores
 from .warm_start import freeze_base, give_base_its_rate
-from .word_contrast import WordContrast
 
 TARGET_INPUTS = ("labels", "decoder_input_ids", "decoder_attention_mask")
 
@@ -122,7 +121,7 @@ class DocumentSeq2SeqTrainer(Seq2SeqTrainer):
         self._row_corpora: np.ndarray | None = None
         # compute_loss does both here: it smooths the labels and uses num_items_in_batch.
         take_over_the_loss(self)
-        self._loss = _loss(model, args, self.target_tokenizer)
+        self._loss = configured_loss(model, args, self.target_tokenizer)
         self._separators = frozenset(model.config.separator_token_ids)
         self._source_word_dropout = _source_word_dropout(model, args, processing_class)
         self.add_callback(TokenThroughput())
@@ -145,7 +144,8 @@ class DocumentSeq2SeqTrainer(Seq2SeqTrainer):
         return next(one for one in self.callback_handler.callbacks if isinstance(one, TokenThroughput))
 
     def train(self, *args: Any, **kwargs: Any) -> Any:
-        """Trains as Trainer does; the separators of an adapted model are no longer hidden (`reveal_separators`)."""
+        """Trains as Trainer does, after `reveal_separators`."""
+        # In a second call the weights may be divided among processes.
         if self.state.global_step == 0:
             reveal_separators(self.model)
         return super().train(*args, **kwargs)
@@ -350,41 +350,6 @@ class DocumentSeq2SeqTrainer(Seq2SeqTrainer):
             raise ValueError("predict_with_generate needs a tokenizer: give processing_class or target_tokenizer")
         config: Any = self.model.config
         return window_scores(self.target_tokenizer, self._separators, generated, labels, bool(config.window_sentences))
-
-
-def _loss(
-    model: PreTrainedModel, args: DocumentSeq2SeqTrainingArguments, target_tokenizer: PreTrainedTokenizerBase | None
-) -> CrossEntropyLoss | SquaredErrorLoss:
-    """The loss of a model with a softmax over words or with predicted word vectors; the latter has neither label
-    smoothing nor contrasted words."""
-    vector_size = getattr(model.config, "word_vector_size", None)
-    label_smoothing = args.label_smoothing_factor
-    if vector_size is None:
-        return CrossEntropyLoss(label_smoothing, _word_contrast(model, args, target_tokenizer))
-    if label_smoothing:
-        raise ValueError(f"label_smoothing_factor={label_smoothing} needs a softmax; word vectors are not smoothed")
-    if args.contrast_words:
-        raise ValueError(f"contrast_words={args.contrast_words} need a softmax; word vectors have no probabilities")
-    return SquaredErrorLoss(vector_size)
-
-
-def _word_contrast(
-    model: PreTrainedModel, args: DocumentSeq2SeqTrainingArguments, target_tokenizer: PreTrainedTokenizerBase | None
-) -> WordContrast | None:
-    """What the arguments say about `contrast_words`; None without them."""
-    if not args.contrast_words:
-        return None
-    config: Any = model.config
-    if config.window_sentences == 1:
-        raise ValueError(
-            f"contrast_words={args.contrast_words} with window_sentences=1: a sentence by itself has no context that "
-            "could decide between them"
-        )
-    if target_tokenizer is None:
-        raise ValueError("contrast_words need a tokenizer: give processing_class or target_tokenizer")
-    pairs = torch.tensor(contrast_token_pairs(target_tokenizer, args.contrast_words), device=args.device)
-    continues_word = torch.tensor(word_continuations(target_tokenizer), device=args.device)
-    return WordContrast(pairs, args.contrast_weight, args.contrast_margin, args.contrast_margin_weight, continues_word)
 
 
 def _source_word_dropout(

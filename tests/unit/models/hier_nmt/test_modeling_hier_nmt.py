@@ -465,7 +465,7 @@ GATED = {f"gated_{kind}": {**SENTENCE_SCOPE, "context_block": kind} for kind in 
 
 @pytest.mark.parametrize("changes", [*VARIANTS.values(), *GATED.values()], ids=[*VARIANTS, *GATED])
 def test_every_parameter_has_a_gradient_also_in_a_document_of_one_sentence(changes):
-    """Processes that share a training need them: PyTorch waits for each, and sharded ones are reduced together."""
+    """Distributed training needs them: PyTorch waits for each, and reduces sharded ones together."""
     model = tiny_model(**changes).train()
     inputs = {"input_ids": torch.tensor([[7, 8, EOS]]), "labels": torch.tensor([[16, 17, EOS]])}
     loss = model(**inputs).loss
