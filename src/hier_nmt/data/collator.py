@@ -63,12 +63,20 @@ class DocumentCollator:
         return shifted.masked_fill(shifted == IGNORED_LABEL, self.pad_token_id)
 
 
+# Full batches of a round, at least: otherwise rounds would have few rows, and much padding.
+_ROUND_BATCHES = 8
+
+
 class TokenBatchSampler(Sampler[list[int]]):
     """Yields lists of row indices: rows of similar length, with at most `max_tokens` padded tokens in a batch.
 
     Rows are sorted by length, then by the lengths of their sides if given, then randomly by (seed, epoch). They are
     divided greedily from the longest on, and the batches are shuffled. The sorted lengths are the same in every epoch,
     so the number of batches is constant and `len()` is exact. A row longer than `max_tokens` is a batch of its own.
+
+    Copies of a window, whose equal lengths would bring them into one batch, are spread over the epoch: it has as many
+    rounds as the most frequent window has copies, each copy is in another round, and batches are made within rounds.
+    (Rounds have at least eight full batches; in an epoch that is too short for that, copies meet.)
 
     Every row goes to exactly one process, and all processes get the same number of batches. If the number of batches is
     not divisible, the fullest batches are halved until it is.
@@ -77,6 +85,7 @@ class TokenBatchSampler(Sampler[list[int]]):
         lengths: [number of rows], the padded length of each row (that of its longer side).
         max_tokens: limit on the length of the longest row times the number of rows.
         side_lengths: source and target lengths, [number of rows, 2]; if given, both sides get little padding.
+        window_ids: [number of rows], equal for copies of a window; None: no row is repeated.
         pad_to_multiple_of: that of the collator, so that the limit holds after padding.
         max_rows: limit on the number of rows of a batch, or None.
         shuffle: False yields the batches from the longest to the shortest rows, in the same order each time.
@@ -88,6 +97,7 @@ class TokenBatchSampler(Sampler[list[int]]):
         max_tokens: int,
         *,
         side_lengths: np.ndarray | None = None,
+        window_ids: np.ndarray | None = None,
         seed: int = 0,
         shuffle: bool = True,
         pad_to_multiple_of: int | None = None,
@@ -109,12 +119,24 @@ class TokenBatchSampler(Sampler[list[int]]):
             self._sort_keys = (self.lengths * base + side_lengths[:, 0]) * base + side_lengths[:, 1]
         self.seed, self.shuffle, self.epoch = seed, shuffle, 0
         self.num_processes, self.process_index = num_processes, process_index
-        starts = _batch_starts(np.sort(self.lengths)[::-1], max_tokens, max_rows)
-        self._starts = _split_until_divisible(starts, len(self.lengths), num_processes)
+        self._rounds = np.zeros_like(self.lengths)
+        if window_ids is not None:
+            max_rounds = max(1, int(self.lengths.sum()) // (_ROUND_BATCHES * max_tokens))
+            self._rounds = _rounds(window_ids, self._sort_keys, max_rounds)
+        starts, num_before = [], 0
+        for one in range(self._num_rounds):
+            lengths = np.sort(self.lengths[self._rounds == one])[::-1]
+            starts += [num_before + start for start in _batch_starts(lengths, max_tokens, max_rows)]
+            num_before += len(lengths)
+        self._starts = _split_until_divisible(starts, num_before, num_processes)
 
     def set_epoch(self, epoch: int) -> None:
         """Sets the epoch of the next iteration."""
         self.epoch = epoch
+
+    @property
+    def _num_rounds(self) -> int:
+        return int(self._rounds.max(initial=0)) + 1
 
     def __len__(self) -> int:
         """The number of batches of this process in each epoch."""
@@ -124,11 +146,36 @@ class TokenBatchSampler(Sampler[list[int]]):
         generator = np.random.default_rng((self.seed, self.epoch))
         num_rows, num_batches = len(self.lengths), len(self._starts)
         rows = generator.permutation(num_rows) if self.shuffle else np.arange(num_rows)
-        rows = rows[np.argsort(-self._sort_keys[rows], kind="stable")]
+        rows = rows[np.lexsort((-self._sort_keys[rows], self._rounds[rows]))]
         stops = [*self._starts[1:], num_rows]
         batch_order = generator.permutation(num_batches) if self.shuffle else np.arange(num_batches)
+        if self.shuffle and self._num_rounds > 1:
+            batch_rounds = self._rounds[rows[self._starts]]
+            round_order = generator.permutation(self._num_rounds)
+            batch_order = batch_order[np.argsort(round_order[batch_rounds[batch_order]], kind="stable")]
         for batch in batch_order[self.process_index :: self.num_processes]:
             yield rows[self._starts[batch] : stops[batch]].tolist()
+
+
+def _rounds(window_ids: np.ndarray, sort_keys: np.ndarray, max_rounds: int) -> np.ndarray:
+    """The round of each row, int64 [number of rows]; the copies of a window are evenly spread over all rounds.
+
+    Windows of similar length begin in rounds that are far apart (multiples of the golden ratio), so that all rounds
+    have similar lengths.
+    """
+    _, firsts, windows, counts = np.unique(window_ids, return_index=True, return_inverse=True, return_counts=True)
+    copies = np.empty_like(windows)
+    copies[np.argsort(windows, kind="stable")] = _counted(counts)
+    ranks = np.empty_like(firsts)
+    ranks[np.argsort(sort_keys[firsts], kind="stable")] = np.arange(len(firsts))
+    offsets = ranks * (np.sqrt(5) - 1) / 2 % 1
+    num_rounds = min(int(counts.max(initial=1)), max_rounds)
+    return ((copies + offsets[windows]) * num_rounds / counts[windows]).astype(np.int64)
+
+
+def _counted(counts: np.ndarray) -> np.ndarray:
+    """0, 1 ... up to each count, one after the other."""
+    return np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
 
 
 def _round_up(length: Any, multiple: int) -> Any:

@@ -165,6 +165,21 @@ def weighted_windows(windows: Dataset, weights: Sequence[float], window_weights:
     return windows.select(np.sort(np.concatenate(chosen)))
 
 
+def window_ids(windows: Dataset) -> np.ndarray:
+    """Numbers that are equal for the copies of a window, which lie side by side, int64 [number of rows].
+
+    A table that does not say which windows its rows are has no copies.
+    """
+    names = [CORPUS_COLUMN, "document_id", "sentence_index"]
+    if not set(names) <= set(windows.column_names):
+        return np.arange(len(windows))
+    is_new = np.zeros(len(windows), dtype=np.int64)
+    for column in windows.select_columns(names).with_format("arrow")[:].columns:
+        values = column.combine_chunks().dictionary_encode().indices.to_numpy()
+        is_new[1:] |= values[1:] != values[:-1]
+    return np.cumsum(is_new)
+
+
 def document_windows(
     source_lengths: Sequence[int],
     target_lengths: Sequence[int],

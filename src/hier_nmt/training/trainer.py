@@ -27,7 +27,7 @@ from transformers.trainer_utils import EvalLoopOutput
 from ..configuration.configuration_choices import IGNORED_LABEL
 from ..configuration.library_internals import finish_upload, gather_without_padding, take_over_the_loss, use_one_gpu
 from ..data.collator import DocumentCollator, TokenBatchSampler
-from ..data.window_tables import CORPUS_COLUMN, LENGTH_COLUMN, column_of, side_lengths
+from ..data.window_tables import CORPUS_COLUMN, LENGTH_COLUMN, column_of, side_lengths, window_ids
 from ..models.hier_nmt.sentence_models import reveal_separators
 from ..ops.document_structure import sentence_ids_from_tokens
 from ..publishing.adapted_card import has_base
@@ -177,6 +177,7 @@ class DocumentSeq2SeqTrainer(Seq2SeqTrainer):
             column_of(dataset, LENGTH_COLUMN),
             self.args.max_tokens_per_batch,
             side_lengths=side_lengths(dataset),
+            window_ids=window_ids(dataset),
             seed=self.args.seed if self.args.data_seed is None else self.args.data_seed,
             pad_to_multiple_of=self.data_collator.pad_to_multiple_of,
             num_processes=self.args.world_size,

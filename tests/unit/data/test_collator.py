@@ -113,6 +113,65 @@ def test_sides_decide_which_rows_go_together_and_nothing_else():
     assert num_padded(by_sides) < num_padded(plain)
 
 
+COPIES = np.random.default_rng(2).choice([1, 1, 1, 2, 3, 30], 500)
+WINDOW_IDS = np.repeat(np.arange(500), COPIES)
+
+
+def test_copies_of_a_window_are_spread_over_the_epoch():
+    lengths = LENGTHS[WINDOW_IDS]
+    batches = list(TokenBatchSampler(lengths, 100, seed=3, window_ids=WINDOW_IDS))
+    assert sorted(row for batch in batches for row in batch) == list(range(len(lengths)))
+    assert all(len(set(WINDOW_IDS[batch])) == len(batch) for batch in batches)
+    together = list(TokenBatchSampler(lengths, 100, seed=3))
+    assert not all(len(set(WINDOW_IDS[batch])) == len(batch) for batch in together)
+    # A tenth of the epoch has a tenth of the copies of each window, one more or less.
+    order = np.concatenate(batches)
+    for window in np.flatnonzero(COPIES == 30):
+        tenths = np.flatnonzero(WINDOW_IDS[order] == window) * 10 // len(order)
+        assert np.bincount(tenths, minlength=10).tolist() == pytest.approx([3] * 10, abs=1)
+
+
+def test_spreading_copies_hardly_costs_padding_and_none_in_number_of_batches():
+    lengths = LENGTHS[WINDOW_IDS]
+    samplers = [TokenBatchSampler(lengths, 100, window_ids=ids) for ids in (None, WINDOW_IDS)]
+    together, spread = (
+        sum(len(batch) * int(lengths[batch].max()) for batch in sampler) / lengths.sum() for sampler in samplers
+    )
+    assert spread < together + 0.1
+    assert len(samplers[1]) < 1.1 * len(samplers[0])
+
+
+def test_batches_with_copies_depend_on_seed_and_epoch_and_their_number_does_not():
+    sampler = TokenBatchSampler(LENGTHS[WINDOW_IDS], 100, window_ids=WINDOW_IDS)
+    first, again = list(sampler), list(sampler)
+    sampler.set_epoch(1)
+    assert first == again != list(sampler)
+    assert len(first) == len(list(sampler)) == len(sampler)
+
+
+def test_without_copies_window_ids_change_nothing():
+    plain, by_ids = (list(TokenBatchSampler(LENGTHS, 100, seed=3, window_ids=ids)) for ids in (None, np.arange(500)))
+    assert plain == by_ids
+
+
+def test_few_rows_are_not_divided_into_rounds():
+    sampler = TokenBatchSampler([2] * 12, 8, window_ids=np.repeat([0, 1], 6))
+    assert [len(batch) for batch in sampler] == [4, 4, 4]
+
+
+@pytest.mark.parametrize("num_processes", [2, 3])
+def test_processes_share_copies(num_processes):
+    samplers = [
+        TokenBatchSampler(
+            LENGTHS[WINDOW_IDS], 100, window_ids=WINDOW_IDS, num_processes=num_processes, process_index=index
+        )
+        for index in range(num_processes)
+    ]
+    rows = sorted(row for sampler in samplers for batch in sampler for row in batch)
+    assert rows == list(range(len(WINDOW_IDS)))
+    assert {len(list(sampler)) for sampler in samplers} == {len(samplers[0])}
+
+
 @pytest.mark.parametrize("num_processes", [2, 3, 7])
 def test_processes_share_the_rows_with_equally_many_batches(num_processes):
     samplers = [

@@ -12,7 +12,7 @@ from hier_nmt.data.corpus_tables import corpora_table, read_report
 from hier_nmt.data.documents import ParallelDocument, SentencePair
 from hier_nmt.data.pair_cleaning import Cleaning
 from hier_nmt.data.training_corpora import CleaningReport, Corpus, CorpusReader, TrainingCorpora, as_corpora
-from hier_nmt.data.window_tables import weighted_windows
+from hier_nmt.data.window_tables import weighted_windows, window_ids
 
 
 @pytest.fixture(autouse=True)
@@ -86,6 +86,17 @@ def test_plain_paths_are_one_corpus_and_mappings_one_each():
 def test_windows_occur_in_an_epoch_as_often_as_the_weight_of_their_corpus(weights, expected):
     windows = datasets.Dataset.from_dict({"number": list(range(5)), "corpus": [0, 0, 1, 1, 1]})
     assert weighted_windows(windows, weights)["number"][:] == expected
+
+
+def test_copies_of_a_window_have_one_number():
+    # Windows of two documents, and of a document of the same name in another corpus.
+    columns = {"corpus": [0, 0, 0, 1], "document_id": ["a", "a", "b", "b"], "sentence_index": [0, 1, 1, 1]}
+    windows = datasets.Dataset.from_dict(columns)
+    assert window_ids(windows).tolist() == [0, 1, 2, 3]
+    assert window_ids(weighted_windows(windows, [3, 1.5])).tolist() == [0, 0, 0, 1, 1, 1, 2, 2, 2, 3]
+    assert window_ids(weighted_windows(windows, [1, 1], np.array([1, 2, 1, 2]))).tolist() == [0, 1, 1, 2, 3, 3]
+    assert window_ids(windows.select([])).tolist() == []
+    assert window_ids(windows.remove_columns("corpus")).tolist() == [0, 1, 2, 3]
 
 
 @pytest.mark.parametrize(

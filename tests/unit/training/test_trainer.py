@@ -4,6 +4,7 @@ import json
 import math
 from types import MethodType
 
+import numpy as np
 import pytest
 import torch
 from datasets import Dataset
@@ -13,6 +14,7 @@ from transformers import AutoConfig, AutoTokenizer, TrainerCallback
 from word_translation import BOS, EOS, PAD, PAR, SEP, UNK, word_tokenizer
 
 from hier_nmt.data.collator import DocumentCollator
+from hier_nmt.data.window_tables import weighted_windows
 from hier_nmt.models.hier_nmt.sentence_models import HIDDEN_LOGIT
 from hier_nmt.publishing.adapted_card import AdaptedModel, adapted_card, write_trained_card
 from hier_nmt.training.trainer import DocumentSeq2SeqTrainer
@@ -52,6 +54,17 @@ def test_an_epoch_of_token_batches_holds_each_window_once_within_the_limit(tmp_p
     assert sorted(seen[:11]) == sorted(seen[11:]) == without_padding(windows)
     assert seen[:11] != seen[11:]  # each epoch has its own order
     assert all(batch["input_ids"].numel() <= 24 and batch["labels"].numel() <= 24 for batch in recorder.batches)
+
+
+def test_no_batch_has_a_repeated_window_twice(tmp_path):
+    windows = tiny_windows(200).filter(lambda row: row["length"] > 5)  # shorter ones may be equal by chance
+    windows = windows.add_column("corpus", [0] * len(windows))
+    windows = weighted_windows(windows, [1], np.where(np.arange(len(windows)) < 20, 5.0, 1.0))
+    trainer = tiny_trainer(tmp_path, windows, max_tokens_per_batch=24, num_train_epochs=1)
+    recorder = BatchRecorder(trainer)
+    trainer.train()
+    assert sorted(recorder.windows()) == without_padding(windows)
+    assert all(len(torch.unique(batch["input_ids"], dim=0)) == len(batch["input_ids"]) for batch in recorder.batches)
 
 
 @pytest.mark.parametrize("options", [{}, {"source_word_dropout": 0.3}], ids=["plain", "word dropout"])
