@@ -63,7 +63,7 @@ class DocumentCollator:
         return shifted.masked_fill(shifted == IGNORED_LABEL, self.pad_token_id)
 
 
-# Full batches of a round, at least: otherwise rounds would have few rows, and much padding.
+# Full batches of a round, on average at least: with fewer rows to choose from there is more padding.
 _ROUND_BATCHES = 8
 
 
@@ -74,9 +74,9 @@ class TokenBatchSampler(Sampler[list[int]]):
     divided greedily from the longest on, and the batches are shuffled. The sorted lengths are the same in every epoch,
     so the number of batches is constant and `len()` is exact. A row longer than `max_tokens` is a batch of its own.
 
-    Copies of a window, whose equal lengths would bring them into one batch, are spread over the epoch: it has as many
-    rounds as the most frequent window has copies, each copy is in another round, and batches are made within rounds.
-    (Rounds have at least eight full batches; in an epoch that is too short for that, copies meet.)
+    Copies of a window have equal lengths, which would bring them into the same batch. So an epoch is divided into as
+    many rounds as the most frequent window has copies: each copy goes into another round, and batches are made within
+    rounds. An epoch with fewer than eight full batches for each round has fewer rounds, in which copies may meet.
 
     Every row goes to exactly one process, and all processes get the same number of batches. If the number of batches is
     not divisible, the fullest batches are halved until it is.
@@ -124,8 +124,8 @@ class TokenBatchSampler(Sampler[list[int]]):
             max_rounds = max(1, int(self.lengths.sum()) // (_ROUND_BATCHES * max_tokens))
             self._rounds = _rounds(window_ids, self._sort_keys, max_rounds)
         starts, num_before = [], 0
-        for one in range(self._num_rounds):
-            lengths = np.sort(self.lengths[self._rounds == one])[::-1]
+        for index in range(self._num_rounds):
+            lengths = np.sort(self.lengths[self._rounds == index])[::-1]
             starts += [num_before + start for start in _batch_starts(lengths, max_tokens, max_rows)]
             num_before += len(lengths)
         self._starts = _split_until_divisible(starts, num_before, num_processes)
@@ -160,8 +160,7 @@ class TokenBatchSampler(Sampler[list[int]]):
 def _rounds(window_ids: np.ndarray, sort_keys: np.ndarray, max_rounds: int) -> np.ndarray:
     """The round of each row, int64 [number of rows]; the copies of a window are evenly spread over all rounds.
 
-    Windows of similar length begin in rounds that are far apart (multiples of the golden ratio), so that all rounds
-    have similar lengths.
+    Multiples of the golden ratio decide where the first copies go, so that each round gets windows of all lengths.
     """
     _, firsts, windows, counts = np.unique(window_ids, return_index=True, return_inverse=True, return_counts=True)
     copies = np.empty_like(windows)

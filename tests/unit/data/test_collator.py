@@ -131,7 +131,7 @@ def test_copies_of_a_window_are_spread_over_the_epoch():
         assert np.bincount(tenths, minlength=10).tolist() == pytest.approx([3] * 10, abs=1)
 
 
-def test_spreading_copies_hardly_costs_padding_and_none_in_number_of_batches():
+def test_spreading_copies_costs_little_padding_and_few_batches():
     lengths = LENGTHS[WINDOW_IDS]
     samplers = [TokenBatchSampler(lengths, 100, window_ids=ids) for ids in (None, WINDOW_IDS)]
     together, spread = (
