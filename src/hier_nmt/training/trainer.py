@@ -45,7 +45,7 @@ from .trainer_callbacks import (
 )
 from .training_arguments import DocumentSeq2SeqTrainingArguments
 from .validation_scores import window_scores
-from .warm_start import freeze_base, give_base_its_rate
+from .warm_start import freeze_base, freeze_encoder, give_base_its_rate
 
 TARGET_INPUTS = ("labels", "decoder_input_ids", "decoder_attention_mask")
 
@@ -105,6 +105,8 @@ class DocumentSeq2SeqTrainer(Seq2SeqTrainer):
             raise ValueError("average_tokens_across_devices=False would weigh the tokens of the processes unequally")
         if args.freeze == "base":
             freeze_base(model)
+        elif args.freeze == "encoder":
+            freeze_encoder(model)
         super().__init__(
             model=model,
             args=args,
@@ -240,12 +242,14 @@ class DocumentSeq2SeqTrainer(Seq2SeqTrainer):
     def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
         """Adds `tokens_per_second` (target tokens over all processes) and the totals to the log entries of training.
 
-        The totals `num_target_tokens` and `train_seconds` continue after interruptions.
+        The totals `num_target_tokens` and `train_seconds` continue after interruptions; the entry at the end, which has
+        the mean loss, has them, too, as steps may have followed the last other one.
         """
-        if "loss" in logs:
+        if "loss" in logs or "train_loss" in logs:
             num_tokens, seconds = self._throughput.read()
             totals = [entry for entry in self.state.log_history if "train_seconds" in entry][-1:]
-            logs["tokens_per_second"] = round(num_tokens / max(seconds, 1e-9), 1)
+            if "loss" in logs:
+                logs["tokens_per_second"] = round(num_tokens / max(seconds, 1e-9), 1)
             logs["num_target_tokens"] = num_tokens + sum(entry["num_target_tokens"] for entry in totals)
             logs["train_seconds"] = round(seconds + sum(entry["train_seconds"] for entry in totals), 3)
         super().log(logs, start_time)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from transformers import Seq2SeqTrainingArguments
 
-FROZEN = ("none", "base")
+FROZEN = ("none", "base", "encoder")
 
 
 @dataclass
@@ -41,8 +41,8 @@ class DocumentSeq2SeqTrainingArguments(Seq2SeqTrainingArguments):
     freeze: str = field(
         default="none",
         metadata={
-            "help": "What is not trained: 'none' of the weights, or the 'base': all but gated context blocks and the "
-            "bias of the output."
+            "help": "What is not trained: 'none' of the weights, the 'base': all but gated context blocks and the "
+            "bias of the output, or the 'encoder' with the embeddings that it shares."
         },
     )
     base_learning_rate: float | None = field(

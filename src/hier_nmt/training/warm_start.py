@@ -7,6 +7,7 @@ from collections.abc import Container
 
 import torch
 from torch import nn
+from transformers import PreTrainedModel
 
 from ..attention.positions import PositionTable, sinusoidal_encoding
 from ..models.hier_nmt.sentence_models import GATED_CONTEXT_NAME
@@ -47,6 +48,12 @@ def freeze_base(model: nn.Module) -> None:
         raise ValueError("freeze: base leaves nothing to train, as the model has no gated context blocks")
     for name, parameter in model.named_parameters():
         parameter.requires_grad_(not is_of_base(name))
+
+
+def freeze_encoder(model: PreTrainedModel) -> None:
+    """Leaves the decoder and the output to train; embeddings that the encoder shares with them are not trained."""
+    for parameter in model.get_encoder().parameters():
+        parameter.requires_grad_(False)
 
 
 def give_base_its_rate(optimizer: torch.optim.Optimizer, model: nn.Module, learning_rate: float) -> None:

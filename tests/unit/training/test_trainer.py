@@ -300,6 +300,20 @@ def test_target_tokens_of_a_checkpoint_between_two_log_entries_count(tmp_path, o
     assert last["train_seconds"] > 0
 
 
+def test_steps_after_the_last_log_entry_count(tmp_path):
+    every, late = (
+        tiny_trainer(tmp_path, tiny_windows(8), max_steps=3, per_device_train_batch_size=2, logging_steps=steps)
+        for steps in (1, 2)
+    )
+    for trainer in (every, late):
+        trainer.train()
+    entries = [entry for entry in late.state.log_history if "num_target_tokens" in entry]
+    assert [entry["step"] for entry in entries] == [2, 3]
+    assert entries[0]["num_target_tokens"] < entries[1]["num_target_tokens"]
+    assert entries[1]["num_target_tokens"] == every.state.log_history[-1]["num_target_tokens"]
+    assert entries[0]["train_seconds"] < entries[1]["train_seconds"]
+
+
 def test_a_checkpoint_of_an_earlier_version_without_counts_is_resumed_and_saved(tmp_path):
     arguments = {"per_device_train_batch_size": 2, "save_strategy": "steps", "save_steps": 3}
     tiny_trainer(tmp_path, tiny_windows(8), max_steps=3, **arguments).train()
@@ -355,6 +369,16 @@ def test_bad_arguments_are_named(tmp_path, arguments, message):
 def test_a_model_without_gated_blocks_has_no_base_to_freeze(tmp_path):
     with pytest.raises(ValueError, match="freeze: base leaves nothing to train"):
         tiny_trainer(tmp_path, tiny_windows(3), freeze="base")
+
+
+def test_a_frozen_encoder_and_the_embeddings_it_shares_stay(tmp_path):
+    trainer = tiny_trainer(tmp_path, tiny_windows(8), freeze="encoder", max_steps=1, learning_rate=0.1)
+    before = {name: weight.detach().clone() for name, weight in trainer.model.named_parameters()}
+    trainer.train()
+    changed = {name for name, weight in trainer.model.named_parameters() if not torch.equal(weight, before[name])}
+    of_encoder = {name for name in before if name.startswith("model.encoder.") or name == "model.shared.weight"}
+    assert of_encoder
+    assert changed == set(before) - of_encoder
 
 
 def test_token_batches_need_lengths(tmp_path):
