@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 # After these a word begins without white space.
 _JOINS = "'’([{/-«“‘"
+# A sentence ends with these.
+_CLOSES = ".!?…:;»”\"')]。！？"
 _WORD_MARKS, _CONTINUATION_MARK = ("▁", "Ġ"), "##"
 
 
@@ -54,6 +56,7 @@ class TargetWords(NamedTuple):
         starts_word: boolean [V], whether a word begins with a token.
         continues_word: boolean [V], whether a token directly after a word continues this word.
         joins: boolean [V], whether a word after a token begins without white space.
+        closes: boolean [V], whether a token is punctuation that may end a sentence.
         determiners: the token ids of words that may stand before a term.
         prepositions: those of words that may stand before a term or its determiner.
     """
@@ -61,6 +64,7 @@ class TargetWords(NamedTuple):
     starts_word: list[bool]
     continues_word: list[bool]
     joins: list[bool]
+    closes: list[bool]
     determiners: tuple[tuple[int, ...], ...]
     prepositions: tuple[tuple[int, ...], ...]
 
@@ -73,18 +77,19 @@ class TargetWords(NamedTuple):
     ) -> "TargetWords":
         """From all tokens of a vocabulary; if it has no marks of words, each token is a word."""
         has_mark = any(token.startswith(_WORD_MARKS) for token in tokens)
-        starts, continues, joins = [], [], []
+        starts, continues, joins, closes = [], [], [], []
         for token in tokens:
             text = token.lstrip("".join(_WORD_MARKS)).removeprefix(_CONTINUATION_MARK)
             starts.append(token.startswith(_WORD_MARKS) if has_mark else not token.startswith(_CONTINUATION_MARK))
             continues.append(not starts[-1] and text[:1].isalnum())
             joins.append(text[-1:] in {*_JOINS})
-        return cls(starts, continues, joins, determiners, prepositions)
+            closes.append(bool(text) and {*text} <= {*_CLOSES})
+        return cls(starts, continues, joins, closes, determiners, prepositions)
 
     def places(self, ids: Sequence[int]) -> list[int]:
-        """The positions in a sentence where a word may be written, including its end."""
-        inside = [place for place in range(len(ids)) if self._is_place(ids, place)]
-        return [*inside, len(ids)]
+        """The positions in a sentence where a word may be written, including its end, before its last punctuation."""
+        end = next((place for place in range(len(ids), 0, -1) if not self.closes[ids[place - 1]]), 0)
+        return [*(place for place in range(end) if self._is_place(ids, place)), end]
 
     def before_short_words(self, ids: Sequence[int], place: int) -> tuple[int, int]:
         """The position before the determiner or preposition, or both, that end at a position, and their number."""

@@ -104,6 +104,23 @@ def test_places_are_those_of_words_and_short_words_before_them_are_skipped() -> 
     assert WORDS.before_short_words(ids, 9) == (8, 1)
 
 
+@pytest.mark.parametrize(
+    ("text", "places"),
+    [
+        ("▁le ▁chat .", [0, 1, 2]),
+        ("▁le ▁chat", [0, 1, 2]),
+        # French writes a space before some marks.
+        ("▁le ▁chat ▁» .", [0, 1, 2]),
+        ("▁le . ▁chat ▁! )", [0, 2, 3]),
+        (". . .", [0]),
+        ("", [0]),
+    ],
+)
+def test_nothing_is_written_behind_the_punctuation_that_ends_a_sentence(text: str, places: list[int]) -> None:
+    vocabulary = ["▁le", "▁chat", ".", "▁»", "▁!", ")"]
+    assert TargetWords.of(vocabulary).places([vocabulary.index(token) for token in text.split()]) == places
+
+
 def test_a_replay_writes_its_tokens_and_tells_what_the_model_thinks_of_them() -> None:
     probabilities = torch.tensor([[0.1, 0.2, 0.3, 0.4], [0.25, 0.25, 0.25, 0.25]])
     replays = [Replay((1, 2), ((0,), (2, 3))), Replay((3,))]

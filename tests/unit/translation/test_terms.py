@@ -133,8 +133,8 @@ def test_models_of_other_families_write_terms_behind_the_token_of_their_language
 def test_the_example_of_the_page_is_what_the_shipped_model_writes() -> None:
     pipe = pipeline("translation", model=str(ROOT / "checkpoints/hier-nmt-en-fr"))
     (output,) = pipe(
-        "The Minister may issue a permit to the owner of a vessel.",
-        glossary={"permit": "licence", "owner": "exploitant", "vessel": "navire"},
+        "No vessel may leave the port without a permit.",
+        glossary={"permit": "licence", "vessel": "navire"},
         return_details=True,
     )
     assert f"# {output['translation_text']}" in (ROOT / "docs/terms.md").read_text()
