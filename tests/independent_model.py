@@ -197,7 +197,18 @@ def traverse_tree(
     return [kept.get(leaf) for leaf in range(len(node_keys[0]))]
 
 
-def choose_earlier_sentences(query: torch.Tensor, keys: MaybeVectors, t: int, own: int) -> list[Any]:
+def with_slope(scores: Scores, slope: float, own: int) -> list[Any]:
+    """The scores of N sentences, None where one is not read, minus the slope for each one between it and `own`, from
+    0."""
+    return [
+        score if score is None or abs(number - own) < 2 else score - slope * (abs(number - own) - 1)
+        for number, score in enumerate(scores)
+    ]
+
+
+def choose_earlier_sentences(
+    query: torch.Tensor, keys: MaybeVectors, t: int, own: int, slope: float = 0.0
+) -> list[Any]:
     """Scores of N target sentences: t of those before the own one by relevance, the own one 0 (decoder, section 3.2).
 
     Args:
@@ -205,8 +216,9 @@ def choose_earlier_sentences(query: torch.Tensor, keys: MaybeVectors, t: int, ow
         keys: N vectors [E].
         t: sentences kept.
         own: index of the query's sentence, from 0.
+        slope: subtracted for each sentence between.
     """
-    scores = keep_top_t(relevance(query, keys[:own]), t)
+    scores = keep_top_t(with_slope(relevance(query, keys[:own]), slope, own), t)
     return [*scores, 0.0, *[None] * (len(keys) - own - 1)]
 
 
@@ -224,6 +236,7 @@ class Slot:
         keeps_own: the own sentence, in cross-attention that with the number of the one written, is always one of the t.
         is_causal: no token reads a later one.
         bias: added to the relevance of other sentences than the own one.
+        slope: subtracted from it for each sentence between the two.
     """
 
     name: str
@@ -235,6 +248,7 @@ class Slot:
     keeps_own: bool = False
     is_causal: bool = False
     bias: float = 0.0
+    slope: float = 0.0
 
     @property
     def chooses(self) -> bool:
@@ -255,11 +269,12 @@ def sentence_scores(slot: Slot, sentence_query: torch.Tensor, node_keys: Any, he
     query = head_part(sentence_query, head, slot.width)
     keys = [[None if key is None else head_part(key, head, slot.width) for key in level] for level in node_keys]
     if slot.is_causal:
-        return choose_earlier_sentences(query, keys[0], slot.num_selected, own)
+        return choose_earlier_sentences(query, keys[0], slot.num_selected, own, slot.slope)
     always = own if slot.keeps_own else None
     if slot.scope == "hierarchical":
-        return traverse_tree(query, keys, slot.num_selected, slot.tree_selection, always)
-    return keep_top_t(relevance(query, keys[0]), slot.num_selected, always)
+        found = traverse_tree(query, keys, slot.num_selected, slot.tree_selection, always)
+        return with_slope(found, slot.slope, own)
+    return keep_top_t(with_slope(relevance(query, keys[0]), slot.slope, own), slot.num_selected, always)
 
 
 def with_bias(scores: Scores, bias: float, own: int) -> list[Any]:
@@ -483,6 +498,7 @@ def make_slot(config: Any, kind: str, name: str) -> Slot:
         keeps_own=kind != "decoder" and getattr(config, "always_keep_own_sentence", False),
         is_causal=kind == "decoder",
         bias=getattr(config, "relevance_bias", 0.0),
+        slope=getattr(config, "relevance_slope", 0.0),
     )
 
 

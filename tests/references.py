@@ -181,6 +181,8 @@ def select_by_relevance_reference(
     t: int,
     own_sentence_ids: torch.Tensor | None = None,
     num_choosable: torch.Tensor | None = None,
+    query_sentence_ids: torch.Tensor | None = None,
+    slope: float = 0.0,
 ) -> torch.Tensor:
     """`keep_top_t` of the relevance, query by query: [B, H, Q, N], minus infinity for sentences that are not kept.
 
@@ -195,7 +197,11 @@ def select_by_relevance_reference(
         ]
         scores = independent_model.relevance(sentence_query[row, head, position], keys)
         own = None if own_sentence_ids is None else int(own_sentence_ids[row, position]) - 1
-        rows.append(stack_scores(independent_model.keep_top_t(scores, t, own), sentence_query))
+        place = 0 if query_sentence_ids is None else int(query_sentence_ids[row, position]) - 1
+        ranked = independent_model.with_slope(scores, slope, place)
+        kept = independent_model.best_indices(ranked, t, own)
+        scores = [score if index in kept else None for index, score in enumerate(scores)]
+        rows.append(stack_scores(scores, sentence_query))
     return torch.stack(rows).unflatten(0, sentence_query.shape[:3])
 
 

@@ -38,6 +38,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "conditional": CONDITIONAL,
     "conditional_grouped": {**CONDITIONAL, "attention_kernel": "grouped", "always_keep_own_sentence": True},
     "conditional_biased": {**CONDITIONAL, "always_keep_own_sentence": True, "relevance_bias": -3},
+    "conditional_near": {**CONDITIONAL, "always_keep_own_sentence": True, "relevance_slope": 0.5},
     "hierarchical": {**HIERARCHICAL, "tree_selection": "node"},
     "hierarchical_shared_encoder": {
         **HIERARCHICAL,

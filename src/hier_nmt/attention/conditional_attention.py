@@ -17,7 +17,7 @@ from transformers.utils import logging
 from ..configuration.configuration_hier_nmt import HierNMTConfig
 from ..ops.document_structure import CompletedSentences, Sentences, graph_sentences
 from ..ops.numerics import full_precision
-from ..ops.sentence_selection import select_by_relevance
+from ..ops.sentence_selection import nearer, select_by_relevance
 from ..ops.sentence_tree import build_sentence_tree, path_summed_keys, traverse_tree
 from .attention_plan import AttentionInputs, SelectionPlan
 from .average_keys import AverageKeys, sentence_averages
@@ -92,16 +92,19 @@ class ConditionalAttention(MultiHeadAttention):
         assert sentence_keys is not None
         sentence_query = self._split_heads(self.sentence_q_proj(hidden_states))
         indices, scores = self._select(sentence_query, sentence_keys, plan)
-        scores = self._with_bias(scores, indices, plan)
+        scores = self._biased(scores, indices, plan)
         output, weights = self._attend_selected(query, key, value, indices, scores, plan, output_attentions)
         return output, weights, indices, scores
 
-    def _with_bias(self, scores: torch.Tensor, indices: torch.Tensor, plan: SelectionPlan) -> torch.Tensor:
-        """The scores [B, H, Q, t] of selected sentences, plus `relevance_bias` for all but the query's own sentence."""
-        if not self.config.relevance_bias:
-            return scores
-        is_other = indices != plan.query_sentence_ids[:, None, :, None] - 1
-        return scores + self.config.relevance_bias * is_other
+    def _biased(self, scores: torch.Tensor, indices: torch.Tensor, plan: SelectionPlan) -> torch.Tensor:
+        """The scores [B, H, Q, t] of selected sentences, plus `relevance_bias` for all but the query's own sentence,
+        minus `relevance_slope` for each sentence in between."""
+        query_ids = plan.query_sentence_ids[:, None, :, None]
+        if self.config.relevance_bias:
+            scores = scores + self.config.relevance_bias * (indices != query_ids - 1)
+        if self.config.relevance_slope:
+            scores = nearer(scores, self.config.relevance_slope, query_ids, indices)
+        return scores
 
     def _num_selected(self, sentence_mask: torch.Tensor) -> int:
         t = self.config.selected_sentences(self.slot)
@@ -121,7 +124,15 @@ class ConditionalAttention(MultiHeadAttention):
     ) -> tuple[torch.Tensor, torch.Tensor]:
         own = plan.query_sentence_ids if self.config.always_keep_own_sentence else None
         keys, mask = sentence_keys.levels[0], sentence_keys.masks[0]
-        return select_by_relevance(sentence_query, keys, mask, self._num_selected(mask), own_sentence_ids=own)
+        return select_by_relevance(
+            sentence_query,
+            keys,
+            mask,
+            self._num_selected(mask),
+            own_sentence_ids=own,
+            query_sentence_ids=plan.query_sentence_ids,
+            slope=self.config.relevance_slope,
+        )
 
 
 @torch.compiler.disable(reason="a graph can't hold a number of sentences that a float decides")
@@ -230,8 +241,10 @@ class CausalConditionalAttention(ConditionalAttention):
             keys.masks[0],
             self._num_selected(keys.masks[0]),
             num_choosable=plan.query_sentence_ids - 1,
+            query_sentence_ids=plan.query_sentence_ids,
+            slope=self.config.relevance_slope,
         )
-        scores = self._with_bias(scores, indices, plan)
+        scores = self._biased(scores, indices, plan)
         output, weights = self._attend_selected(query, key, value, indices, scores, plan, output_attentions)
         return output, weights, indices, scores
 

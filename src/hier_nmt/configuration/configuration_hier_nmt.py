@@ -78,6 +78,9 @@ class HierNMTConfig(TransformerConfig):
             of the one that is written) is always one of the t.
         relevance_bias: added to the relevance of every selected sentence but the token's own. With -6 a slot that gets
             its weights from a sentence-level model begins almost as it was there, and learns what to read.
+        relevance_slope: subtracted from the relevance of a sentence for each one between it and the token's own, before
+            the choice and in what is added (in `hierarchical` slots the walk chooses without it): a linear bias as in
+            ALiBi (Press et al. 2022), without which these slots don't know how far away a sentence is.
         tree_selection: what decides on a level of the tree: `cumulative` relevance, or that of the `node` alone.
         attention_kernel: how `conditional`, `hierarchical` and `big_bird` slots are computed: `reference` (masked),
             `grouped` (linear), `auto`, whichever is faster, or `triton` (on a GPU, experimental; `big_bird` as with
@@ -134,6 +137,7 @@ class HierNMTConfig(TransformerConfig):
     num_selected_sentences_cross: int | None = None
     always_keep_own_sentence: bool = False
     relevance_bias: float | int = 0.0
+    relevance_slope: float | int = 0.0
     tree_selection: str = "cumulative"
     sentence_encoder: str = "source2token"
     sentence_encoder_sharing: str = "layer"
@@ -317,7 +321,7 @@ class HierNMTConfig(TransformerConfig):
         self.check_probabilities("encoder_layerdrop", "decoder_layerdrop")
         self.check_at_least(1, "num_selected_sentences", "max_sentence_positions", "max_paragraph_positions")
         self.check_at_least(1, *(f"num_selected_sentences_{slot}" for slot in ("encoder", "decoder", "cross")))
-        self.check_at_least(0, "segment_shift", "position_offset")
+        self.check_at_least(0, "segment_shift", "position_offset", "relevance_slope")
         if self.restart_target_sentences and self.decoder_start_token_id is None:
             raise ValueError("restart_target_sentences=True needs a decoder_start_token_id.")
         if self.sentence_encoder_heads < 1 or self.d_model % self.sentence_encoder_heads:

@@ -5,6 +5,8 @@
 Dimensions: B batch, N sentences, t sentences kept, H heads, Q queries, E head width, C sentences scored per query.
 """
 
+from functools import partial
+
 import torch
 from torch.nn import functional
 
@@ -100,6 +102,9 @@ def search_all(
     t: int,
     own_sentence_ids: torch.Tensor | None,
     num_choosable: torch.Tensor | None,
+    *,
+    query_sentence_ids: torch.Tensor | None = None,
+    slope: float = 0.0,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Indices and scores [B, H, Q, t] of `select_by_relevance`, with the same arguments; a few queries at a time."""
     key = full_precision(key).transpose(2, 3)
@@ -111,9 +116,13 @@ def search_all(
             may_choose = may_choose & (sentences < num_choosable[:, None, some, None])
         products = (full_precision(query[:, :, some]) @ key).masked_fill(~may_choose, -torch.inf)
         ranked = products
+        if query_sentence_ids is not None:
+            # Products are compared before they are divided by sqrt(E).
+            unscaled = slope * query.shape[-1] ** 0.5
+            ranked = nearer(products, unscaled, query_sentence_ids[:, None, some, None], sentences)
         if own_sentence_ids is not None:
             is_own = sentences == own_sentence_ids[:, None, some, None] - 1
-            ranked = products.masked_fill(is_own & may_choose, torch.inf)
+            ranked = ranked.masked_fill(is_own & may_choose, torch.inf)
         return _best(products, ranked, t)
 
     if graph_sentences() is not None:
@@ -140,6 +149,23 @@ def _best(products: torch.Tensor, ranked: torch.Tensor, t: int) -> tuple[torch.T
     return indices.masked_fill(best == -torch.inf, 0), best
 
 
+def nearer(
+    scores: torch.Tensor, slope: float, query_sentence_ids: torch.Tensor, sentences: torch.Tensor
+) -> torch.Tensor:
+    """Scores minus slope (|i - s| - 1) where sentence s isn't the query's own sentence i or next to it.
+
+    A linear bias like that of ALiBi (Press et al. 2022, section 3), in sentences in place of tokens.
+
+    Args:
+        scores: [..., N].
+        slope: what each sentence between the two costs.
+        query_sentence_ids: ids from 1; they and `sentences` are broadcast to the scores.
+        sentences: indices from 0.
+    """
+    num_between = ((query_sentence_ids - 1 - sentences).abs() - 1).clamp_min(0)
+    return scores - slope * num_between.to(scores.dtype)
+
+
 @outside_autocast
 def select_by_relevance(
     sentence_query: torch.Tensor,
@@ -149,6 +175,8 @@ def select_by_relevance(
     *,
     own_sentence_ids: torch.Tensor | None = None,
     num_choosable: torch.Tensor | None = None,
+    query_sentence_ids: torch.Tensor | None = None,
+    slope: float = 0.0,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """The t most relevant sentences of each query, in any order, and their relevance (Trankova et al. 2024, eq. 3-4).
 
@@ -162,16 +190,23 @@ def select_by_relevance(
         t: number of sentences.
         own_sentence_ids: id [B, Q], from 1, of a sentence that each query always selects.
         num_choosable: how many of the first sentences [B, Q] may be selected (causal attention).
+        query_sentence_ids: id [B, Q], from 1, of each query's sentence; needed for the slope alone.
+        slope: sentences are ranked by their relevance minus what `nearer` subtracts, by the plain functions alone.
 
     Returns:
-        Indices [B, H, Q, t] from 0, and scores [B, H, Q, t]; empty places have index 0 and a score of minus infinity.
+        Indices [B, H, Q, t] from 0, and relevance [B, H, Q, t], without the slope; empty places have index 0 and a
+        score of minus infinity.
 
     Raises:
-        ValueError: t is below 1.
+        ValueError: t is below 1, or there is a slope and no `query_sentence_ids`.
     """
     check_num_selected(t)
     backend = backend_for(sentence_query)
     search = search_all if backend is None else backend.search_all
+    if slope:
+        if query_sentence_ids is None:
+            raise ValueError(f"slope={slope} needs query_sentence_ids.")
+        search = partial(search_all, query_sentence_ids=query_sentence_ids, slope=slope)
     with torch.no_grad():
         indices, scores = search(sentence_query, sentence_key, sentence_mask, t, own_sentence_ids, num_choosable)
     if not (torch.is_grad_enabled() and (sentence_query.requires_grad or sentence_key.requires_grad)):

@@ -44,6 +44,7 @@ def test_an_unknown_name_is_an_error_that_lists_the_known_ones(name, value, poss
         ({"dropout": 1.0}, "dropout=1.0 must be at least 0 and below 1"),
         ({"encoder_layerdrop": -0.1}, "encoder_layerdrop=-0.1 must be at least 0"),
         ({"segment_shift": -1}, "segment_shift=-1 must not be negative"),
+        ({"relevance_slope": -0.5}, "relevance_slope=-0.5 must not be negative"),
         ({"encoder_layers": -1}, "encoder_layers=-1 must not be negative"),
         ({"init_std": -0.1}, "init_std=-0.1 must not be negative"),
         ({"window_sentences": -2}, "window_sentences=-2 must not be negative"),

@@ -142,6 +142,28 @@ def test_selection_by_relevance_equals_the_loop_in_values_and_gradients(t, choos
     assert_same_scores_and_gradients(fast, select_by_relevance_reference(query, key, MASK, t, **options), [query, key])
 
 
+@pytest.mark.parametrize("own", [None, OWN], ids=["", "own"])
+@pytest.mark.parametrize("choosable", [None, CHOOSABLE], ids=["", "choosable"])
+@pytest.mark.parametrize("slope", [0.3, 5])
+@pytest.mark.parametrize("t", [1, 2, 5, 8])
+def test_near_sentences_are_preferred_and_scores_are_as_they_were(t, slope, choosable, own):
+    query, key = query_and_key()
+    query_ids = torch.tensor([[1, 3, 5]]).expand(4, 3)
+    options = {"own_sentence_ids": own, "num_choosable": choosable, "query_sentence_ids": query_ids, "slope": slope}
+    fast = scores_by_sentence(*select_by_relevance(query, key, MASK, t, **options), 5)
+    assert_same_scores_and_gradients(fast, select_by_relevance_reference(query, key, MASK, t, **options), [query, key])
+
+
+def test_with_a_steep_slope_the_nearest_sentences_are_selected():
+    query, key = query_and_key(num_queries=1, num_sentences=9)
+    indices, _ = select_by_relevance(
+        query, key, torch.ones(4, 9).bool(), 3, query_sentence_ids=torch.full((4, 1), 7), slope=1e3
+    )
+    assert (indices.sort(-1).values == torch.tensor([5, 6, 7])).all()
+    with pytest.raises(ValueError, match=r"^slope=0.5 needs query_sentence_ids\.$"):
+        select_by_relevance(query, key, torch.ones(4, 9).bool(), 3, slope=0.5)
+
+
 @pytest.mark.usefixtures("each_search")
 @pytest.mark.parametrize("t", [1, 2, 5, 8])
 def test_selection_by_relevance_equals_keep_top_t_of_all_relevances(t):

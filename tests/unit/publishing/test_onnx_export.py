@@ -112,7 +112,7 @@ def test_the_shipped_model_writes_the_same_through_onnx(tmp_path) -> None:
             "cross_attention": "conditional",
             "always_keep_own_sentence": True,
         },
-        {"decoder_self_attention": "conditional", "relevance_bias": -2},
+        {"decoder_self_attention": "conditional", "relevance_bias": -2, "relevance_slope": 0.5},
         {"encoder_self_attention": "hierarchical", "cross_attention": "hierarchical"},
         {"encoder_self_attention": "hierarchical", "cross_attention": "hierarchical", "tree_selection": "node"},
         {"context_block": "block", "sentence_encoder_sharing": "model"},
