@@ -94,6 +94,7 @@ MORE_VARIANTS = {
         for kind in ("document", "conditional", "hierarchical")
     },
     "gated_conditional_in_documents": {"context_block": "conditional", "num_selected_sentences": 1},
+    "gated_conditional_near": {**GATED, "context_block": "conditional", "relevance_slope": 0.6},
     "gated_conditional_own_sentence": {
         **GATED,
         "context_block": "conditional",
