@@ -14,10 +14,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 import yaml
 from sentence_models import ENGLISH, FRENCH, write_corpus
+from tiny_models import SENTENCE_SCOPE, tiny_model
+from word_translation import word_tokenizer
 
 from hier_nmt.cli.main import main as hier_nmt
+from hier_nmt.data.tokenization import save_tokenizers
+from hier_nmt.training.prepared_data import Tokenizers
+from hier_nmt.training.recipes import Recipe
+from hier_nmt.training.runs import build_model
 
 TRAINING = Path(__file__).parents[2] / "training"
 SCRIPT = TRAINING / "comparisons" / "compare.py"
@@ -195,6 +202,24 @@ def test_the_comparisons_of_this_repository_name_what_a_recipe_has(script: dict[
         for run in runs:
             for override in run.overrides:
                 assert override.removeprefix("--").partition(".")[0] in recipe
+
+
+def test_every_system_with_context_starts_from_a_sentence_level_model(script: dict[str, Any], tmp_path: Path) -> None:
+    tokenizer, start = word_tokenizer(), tmp_path / "start"
+    heads = {"encoder_attention_heads": 4, "decoder_attention_heads": 4}
+    model = tiny_model(vocab_size=len(tokenizer), **heads, **SENTENCE_SCOPE)
+    model.save_pretrained(start)
+    save_tokenizers(start, tokenizer)
+    write_corpus(tmp_path / "corpus.jsonl")
+    runs, _ = script["read_comparison"](TRAINING / "comparisons" / "en-fr-context.yaml", tmp_path)
+    recipe = yaml.safe_load((TRAINING.parent / runs[0].recipe).read_text(encoding="utf-8"))
+    recipe["data"] = {"source_language": "en", "target_language": "fr", "train": [str(tmp_path / "corpus.jsonl")]}
+    recipe["training"] = {"output_dir": "run", "init_from": str(start), "init_config": True}
+    (tmp_path / "recipe.yaml").write_text(yaml.safe_dump(recipe), encoding="utf-8")
+    for run in runs:
+        changes = [override for override in run.overrides if override.startswith("--model.")]
+        started = build_model(Recipe.load(tmp_path / "recipe.yaml", changes), Tokenizers(tokenizer, tokenizer))
+        assert torch.equal(started.model.shared.weight, model.model.shared.weight.float()), run.name
 
 
 @pytest.mark.slow

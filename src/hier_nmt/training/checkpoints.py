@@ -6,7 +6,7 @@ import json
 import logging
 import re
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import torch
@@ -111,11 +111,14 @@ def average_checkpoints(directories: Sequence[Path]) -> dict[str, torch.Tensor]:
 def load_initial_weights(model: PreTrainedModel, directory: str | Path) -> list[str]:
     """Initialises the model with the weights of a checkpoint; an sKtoK model can start from a sentence-level one.
 
-    Weights that the checkpoint lacks (those of new parts) keep their initial values, which is logged; their names are
-    returned. CheckpointError names the weights whose shapes differ and those that the model does not have.
+    Heads that read sentence encodings in this model alone (`context_block: heads`) begin as the last of the
+    checkpoint's. Weights that the checkpoint lacks (those of new parts) keep their initial values, which is logged;
+    their names are returned. CheckpointError names the weights whose shapes differ and those that the model does not
+    have.
     """
     weights = read_weights(directory)
     own = model.state_dict()
+    _divide_heads(weights, own)
     mismatches = [
         f"{name} is {list(tensor.shape)} there and {list(own[name].shape)} here"
         for name, tensor in weights.items()
@@ -130,6 +133,17 @@ def load_initial_weights(model: PreTrainedModel, directory: str | Path) -> list[
     if new:
         logger.warning("not in %s, keep their initial values: %s", directory, ", ".join(_by_layers(new)))
     return new
+
+
+def _divide_heads(weights: dict[str, torch.Tensor], own: Mapping[str, torch.Tensor]) -> None:
+    """Gives the last heads of each attention to the model's `sentence_heads` beside it, where the weights have none."""
+    for name in [name for name in own if ".sentence_heads." in name and name not in weights]:
+        slot = "encoder_attn" if ".decoder.layers." in name else "self_attn"
+        whole = name.replace(".sentence_heads.", f".{slot}.")
+        dimension = 1 if ".out_proj." in name else 0
+        widths = [own[whole].shape[dimension], own[name].shape[dimension]]
+        if whole in weights and weights[whole].shape[dimension] == sum(widths):
+            weights[whole], weights[name] = weights[whole].split(widths, dimension)
 
 
 def _by_layers(names: Sequence[str]) -> list[str]:

@@ -151,6 +151,31 @@ def test_new_parts_of_several_layers_are_named_once(tmp_path, caplog):
     assert "model.decoder.layers.0.context_attn.q_proj.weight" in caplog.text
 
 
+def test_heads_that_read_sentences_begin_as_the_last_of_the_checkpoint(tmp_path):
+    base = tiny_model(encoder_attention_heads=4, decoder_attention_heads=4)
+    base.save_pretrained(tmp_path)
+    sizes = {"encoder_attention_heads": 4, "decoder_attention_heads": 4, "context_block": "heads"}
+    model = tiny_model(**sizes, num_sentence_heads=1, seed=1)
+    new = load_initial_weights(model, tmp_path)
+    assert [name for name in new if "sentence_heads" in name] == []
+    own = model.state_dict()
+    for layer, slot in (("encoder.layers.0", "self_attn"), ("decoder.layers.0", "encoder_attn")):
+        for part in ("q_proj.weight", "q_proj.bias", "k_proj.weight", "v_proj.weight", "out_proj.weight"):
+            words, sentences = own[f"model.{layer}.{slot}.{part}"], own[f"model.{layer}.sentence_heads.{part}"]
+            dimension = 1 if part == "out_proj.weight" else 0
+            assert (words.shape[dimension], sentences.shape[dimension]) == (12, 4)
+            whole = base.state_dict()[f"model.{layer}.{slot}.{part}"]
+            assert torch.equal(torch.cat([words, sentences], dimension), whole), (layer, part)
+        assert torch.equal(
+            own[f"model.{layer}.{slot}.out_proj.bias"], base.state_dict()[f"model.{layer}.{slot}.out_proj.bias"]
+        )
+    # Weights of such a model are continued as they are.
+    model.save_pretrained(tmp_path / "heads")
+    again = tiny_model(**sizes, num_sentence_heads=1, seed=2)
+    assert load_initial_weights(again, tmp_path / "heads") == []
+    assert all(torch.equal(weight, own[name]) for name, weight in again.state_dict().items())
+
+
 def test_weights_that_do_not_fit_are_named(tmp_path):
     tiny_model(encoder_ffn_dim=8, decoder_layers=2).save_pretrained(tmp_path)
     with pytest.raises(CheckpointError) as error:
