@@ -49,6 +49,8 @@ from hier_nmt.ops.sentence_tree import traverse_tree
 D_MODEL, NUM_HEADS = 512, 8
 HEAD_DIM = D_MODEL // NUM_HEADS
 NUM_SELECTED = 4
+# `relevance_slope` where near sentences come first.
+SLOPE = 1.2
 LED_WINDOW = 512
 BIG_BIRD_BLOCK = 64
 # Big Bird with at most as many tokens is full attention.
@@ -133,16 +135,25 @@ def attend_in_sentences(
     return torch.cat(outputs, dim=2)
 
 
-def select(inputs: CoreInputs, is_tree: bool) -> tuple[torch.Tensor, torch.Tensor]:
-    """Indices and scores [1, H, S, t] of the sentences that flat or tree search finds."""
+def select(inputs: CoreInputs, is_tree: bool = False, slope: float = 0.0) -> tuple[torch.Tensor, torch.Tensor]:
+    """Indices and scores [1, H, S, t] of the sentences that flat or tree search finds; near ones first with a slope."""
     if is_tree:
         return traverse_tree(inputs.sentence_query, inputs.node_keys, inputs.node_masks, NUM_SELECTED)
-    return select_by_relevance(inputs.sentence_query, inputs.node_keys[0], inputs.node_masks[0], NUM_SELECTED)
+    return select_by_relevance(
+        inputs.sentence_query,
+        inputs.node_keys[0],
+        inputs.node_masks[0],
+        NUM_SELECTED,
+        query_sentence_ids=inputs.sentence_ids,
+        slope=slope,
+    )
 
 
-def select_and_attend(inputs: CoreInputs, kernel: str = "grouped", is_tree: bool = False) -> torch.Tensor:
+def select_and_attend(
+    inputs: CoreInputs, kernel: str = "grouped", is_tree: bool = False, slope: float = 0.0
+) -> torch.Tensor:
     """Attention [1, H, S, E] to the tokens of the selected sentences."""
-    indices, scores = select(inputs, is_tree)
+    indices, scores = select(inputs, is_tree, slope)
     return attend_selected_sentences(
         inputs.query, inputs.key, inputs.value, inputs.sentence_ids, indices, scores, kernel=kernel
     )
@@ -153,6 +164,7 @@ CORE_SYSTEMS: dict[str, Callable[[CoreInputs], torch.Tensor]] = {
     "sentence": lambda inputs: attend_in_sentences(inputs.query, inputs.key, inputs.value, inputs.lengths),
     "conditional": select_and_attend,
     "conditional-auto": partial(select_and_attend, kernel="auto"),
+    "conditional-near": partial(select_and_attend, slope=SLOPE),
     "conditional-skewed": select_and_attend,
     "triton": partial(select_and_attend, kernel="triton"),
     "hierarchical": partial(select_and_attend, is_tree=True),
@@ -167,7 +179,8 @@ def prepare_core(case: Case, system: str) -> Workload:
 
 
 SELECTION_SYSTEMS: dict[str, Callable[[CoreInputs], torch.Tensor]] = {
-    "flat-selection": lambda inputs: select(inputs, is_tree=False)[1],
+    "flat-selection": lambda inputs: select(inputs)[1],
+    "near-selection": lambda inputs: select(inputs, slope=SLOPE)[1],
     "tree-selection": lambda inputs: select(inputs, is_tree=True)[1],
 }
 
@@ -367,7 +380,7 @@ PREPARE = {"core": prepare_core, "layer": prepare_layer, "selection": prepare_se
 def with_forms(systems: Iterable[str]) -> list[str]:
     """The systems, each that has several forms followed by the others; the compiled form only with a compiler."""
     forms = [TUNED, *([COMPILED] if shutil.which(compiler()) and not is_on_gpu() else []), PLAIN]
-    has_forms = ("conditional", "hierarchical", "flat-selection", "tree-selection")
+    has_forms = ("conditional", "hierarchical", "flat-selection", "near-selection", "tree-selection")
     return [name + form for name in systems for form in (forms if name.startswith(has_forms) else [TUNED])]
 
 

@@ -5,8 +5,6 @@
 Dimensions: B batch, N sentences, t sentences kept, H heads, Q queries, E head width, C sentences scored per query.
 """
 
-from functools import partial
-
 import torch
 from torch.nn import functional
 
@@ -102,7 +100,6 @@ def search_all(
     t: int,
     own_sentence_ids: torch.Tensor | None,
     num_choosable: torch.Tensor | None,
-    *,
     query_sentence_ids: torch.Tensor | None = None,
     slope: float = 0.0,
 ) -> tuple[torch.Tensor, torch.Tensor]:
@@ -116,7 +113,7 @@ def search_all(
             may_choose = may_choose & (sentences < num_choosable[:, None, some, None])
         products = (full_precision(query[:, :, some]) @ key).masked_fill(~may_choose, -torch.inf)
         ranked = products
-        if query_sentence_ids is not None:
+        if slope and query_sentence_ids is not None:
             # Products are compared before they are divided by sqrt(E).
             unscaled = slope * query.shape[-1] ** 0.5
             ranked = nearer(products, unscaled, query_sentence_ids[:, None, some, None], sentences)
@@ -191,7 +188,7 @@ def select_by_relevance(
         own_sentence_ids: id [B, Q], from 1, of a sentence that each query always selects.
         num_choosable: how many of the first sentences [B, Q] may be selected (causal attention).
         query_sentence_ids: id [B, Q], from 1, of each query's sentence; needed for the slope alone.
-        slope: sentences are ranked by their relevance minus what `nearer` subtracts, by the plain functions alone.
+        slope: sentences are ranked by their relevance minus what `nearer` subtracts.
 
     Returns:
         Indices [B, H, Q, t] from 0, and relevance [B, H, Q, t], without the slope; empty places have index 0 and a
@@ -201,14 +198,13 @@ def select_by_relevance(
         ValueError: t is below 1, or there is a slope and no `query_sentence_ids`.
     """
     check_num_selected(t)
+    if slope and query_sentence_ids is None:
+        raise ValueError(f"slope={slope} needs query_sentence_ids.")
     backend = backend_for(sentence_query)
     search = search_all if backend is None else backend.search_all
-    if slope:
-        if query_sentence_ids is None:
-            raise ValueError(f"slope={slope} needs query_sentence_ids.")
-        search = partial(search_all, query_sentence_ids=query_sentence_ids, slope=slope)
+    choice = (own_sentence_ids, num_choosable, query_sentence_ids, slope)
     with torch.no_grad():
-        indices, scores = search(sentence_query, sentence_key, sentence_mask, t, own_sentence_ids, num_choosable)
+        indices, scores = search(sentence_query, sentence_key, sentence_mask, t, *choice)
     if not (torch.is_grad_enabled() and (sentence_query.requires_grad or sentence_key.requires_grad)):
         return indices, scores
     is_filled = scores != -torch.inf  # True for NaN, which should stay visible

@@ -142,10 +142,11 @@ def test_selection_by_relevance_equals_the_loop_in_values_and_gradients(t, choos
     assert_same_scores_and_gradients(fast, select_by_relevance_reference(query, key, MASK, t, **options), [query, key])
 
 
+@pytest.mark.usefixtures("each_form_of_relevance", "each_search")
 @pytest.mark.parametrize("own", [None, OWN], ids=["", "own"])
 @pytest.mark.parametrize("choosable", [None, CHOOSABLE], ids=["", "choosable"])
 @pytest.mark.parametrize("slope", [0.3, 5])
-@pytest.mark.parametrize("t", [1, 2, 5, 8])
+@pytest.mark.parametrize("t", [1, 2, 8])
 def test_near_sentences_are_preferred_and_scores_are_as_they_were(t, slope, choosable, own):
     query, key = query_and_key()
     query_ids = torch.tensor([[1, 3, 5]]).expand(4, 3)
@@ -247,7 +248,8 @@ def test_a_sentence_key_with_nan_is_selected_where_it_may_be(nan, num_sentences,
     assert select_by_relevance(query, key, mask, 3)[1].isnan().sum(-1).eq(1).all()
     # What may not be chosen has no effect.
     num_choosable = torch.tensor([[6, 7] * 4])
-    scores = select_by_relevance(query, key, mask, 3, num_choosable=num_choosable)[1]
+    near = {"query_sentence_ids": torch.full((1, 8), 2), "slope": 0.5}
+    scores = select_by_relevance(query, key, mask, 3, num_choosable=num_choosable, **near)[1]
     assert scores.isnan().any(-1).eq(num_choosable[:, None] == 7).all()
     mask[:, 6:] = False
     found = select_by_relevance(query, key, mask, 3)
@@ -276,6 +278,29 @@ def test_of_many_sentences_the_same_are_chosen_in_float32(num_sentences, has_tie
         indices, scores = select_by_relevance(query.float(), key.float(), mask, t)
         chosen = scores_by_sentence(indices, scores, num_sentences) > NO
         assert torch.equal(chosen, all_chosen(query, key, mask, t))
+
+
+@pytest.mark.usefixtures("each_form_of_relevance", "each_search")
+@pytest.mark.parametrize("own", [False, True], ids=["", "own"])
+@pytest.mark.parametrize("num_sentences", [5, 511, 600])
+def test_of_many_sentences_near_ones_are_preferred(num_sentences, own):
+    # Whole numbers of width 4 = 2 * 2 and a slope of a half: every score is exact, and many are equal.
+    torch.manual_seed(4)
+    query, key = torch.randint(-3, 4, (2, 2, 20, 4)).float(), torch.randint(-3, 4, (2, 2, num_sentences, 4)).float()
+    mask, query_ids = torch.rand(2, num_sentences) < 0.7, torch.randint(1, num_sentences + 1, (2, 20))
+    choosable = torch.randint(num_sentences // 2, num_sentences + 1, (2, 20))
+    options = {"query_sentence_ids": query_ids, "slope": 0.5, "num_choosable": choosable}
+    options |= {"own_sentence_ids": query_ids} if own else {}
+    numbers = torch.arange(num_sentences)
+    may_choose = (mask[:, None] & (numbers < choosable[..., None]))[:, None]
+    relevance = (query @ key.transpose(2, 3) / 2).masked_fill(~may_choose, NO)
+    distance = (numbers - query_ids[..., None] + 1).abs()[:, None]
+    ranked = relevance - 0.5 * (distance - 1).clamp(min=0)
+    if own:
+        ranked = ranked.masked_fill((distance == 0) & may_choose, math.inf)
+    for t in (1, 4, 17):
+        scores = scores_by_sentence(*select_by_relevance(query, key, mask, t, **options), num_sentences)
+        torch.testing.assert_close(scores, relevance.masked_fill(keep_top_t(ranked, t) == NO, NO), rtol=0, atol=0)
 
 
 @pytest.mark.usefixtures("each_search")
@@ -312,6 +337,7 @@ def test_a_choice_made_in_parts_equals_the_choice_made_at_once(monkeypatch):
     query, key = query_and_key(num_queries=11)
     numbers = torch.randint(1, 6, (4, 11))
     options = {"own_sentence_ids": numbers, "num_choosable": numbers.flip(1)}
+    options |= {"query_sentence_ids": numbers % 5 + 1, "slope": 0.5}
     whole = select_by_relevance(query, key, MASK, 2, **options)
     monkeypatch.setattr(sentence_search, "SCORES_AT_ONCE", 100)
     torch.testing.assert_close(select_by_relevance(query, key, MASK, 2, **options), whole)
@@ -324,8 +350,10 @@ def test_no_tensor_holds_the_scores_of_all_queries_and_sentences(monkeypatch):
     query = torch.randn(1, 2, num_queries, width, requires_grad=True)
     key = torch.randn(1, 2, num_sentences, width, requires_grad=True)
     mask = torch.ones(1, num_sentences).bool()
+    near = {"query_sentence_ids": torch.arange(num_queries)[None] // 3 + 1, "slope": 0.5}
     with LargestTensor() as largest:
         select_by_relevance(query, key, mask, 3)[1].sum().backward()
+        select_by_relevance(query, key, mask, 3, **near)[1].sum().backward()
     # Padded to whole groups of 32 the sentences are 704.
     assert largest.numbers <= chunk_size * 704 / 700
     with LargestTensor() as largest:

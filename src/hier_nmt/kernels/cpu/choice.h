@@ -52,6 +52,8 @@ struct Choice {
     int64_t num_queries, num_sentences, width, t;
     int64_t* indices;
     float* scores;
+    const int64_t* query_sentences = nullptr;  // id, from 1, of each query's sentence, if there is a slope
+    float slope = 0.0f;                        // subtracted from products for each sentence between the two
 
     float scaling() const { return 1.0f / std::sqrt(float(width)); }
     int64_t num_pieces() const { return (num_sentences + PIECE - 1) / PIECE; }
@@ -120,6 +122,7 @@ void choose_in_heads(const Choice<State>& all, int64_t batch_size, int64_t num_h
         choice.sentence_mask += document * num_sentences;
         if (all.own) choice.own += first_place;
         if (all.num_choosable) choice.num_choosable += first_place;
+        if (all.query_sentences) choice.query_sentences += first_place;
         choice.indices += head * num_queries * t, choice.scores += head * num_queries * t;
         choose(choice);
     }

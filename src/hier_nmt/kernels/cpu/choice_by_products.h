@@ -68,14 +68,22 @@ void select_best(float* of_row, int64_t length, int64_t own_index, int64_t t, in
     if (own_score > -INFINITE) scores[0] = own_score;
 }
 
+// Subtracts the slope from products [num_sentences] for each sentence between one and that of the index.
+inline void prefer_near(float* of_row, int64_t num_sentences, int64_t index, float slope) {
+    for (int32_t sentence = 0; sentence < int32_t(num_sentences); ++sentence)
+        of_row[sentence] -= slope * float(std::max(std::abs(sentence - int32_t(index)) - 1, 0));
+}
+
 // Chooses for these queries.
 void select_by_products(const Choice<float>& choice, const Undecided& undecided) {
     const std::vector<int64_t>& places = undecided.places;
     if (places.empty()) return;
     const int64_t num_pieces = choice.num_pieces(), length = num_pieces * PIECE, width = choice.width;
-    const float scaling = choice.scaling();
+    const bool has_slope = choice.query_sentences;
+    // With a slope, products are compared before they are scaled, as in sentence_selection.py.
+    const float scaling = has_slope ? 1.0f : choice.scaling();
     const Numbers<float> added = choice.added();
-    Numbers<float> columns(width * length), scores(QUERIES_AT_ONCE * length);
+    Numbers<float> columns(width * length), scores(QUERIES_AT_ONCE * length), products_of_row(length);
     for (int64_t piece = 0; piece < num_pieces; ++piece) {
         const float* sentences[PIECE];
         const int64_t count = std::min(PIECE, choice.num_sentences - piece * PIECE);
@@ -102,9 +110,16 @@ void select_by_products(const Choice<float>& choice, const Undecided& undecided)
         for (int64_t row = 0; row < count; ++row) {
             float* of_row = scores.data() + row * length;
             const int64_t place = places[first + row];
+            int64_t* indices = choice.indices + place * choice.t;
+            float* best = choice.scores + place * choice.t;
             std::fill(of_row + choice.count_choosable(place), of_row + length, -INFINITE);
-            select_best(of_row, length, choice.own_index(place), choice.t, choice.indices + place * choice.t,
-                        choice.scores + place * choice.t);
+            if (has_slope) {
+                std::copy_n(of_row, length, products_of_row.data());
+                prefer_near(of_row, choice.num_sentences, choice.query_sentences[place] - 1, choice.slope);
+            }
+            select_best(of_row, length, choice.own_index(place), choice.t, indices, best);
+            for (int64_t found = 0; has_slope && found < choice.t; ++found)
+                if (best[found] > -INFINITE) best[found] = products_of_row[indices[found]] * choice.scaling();
         }
     }
 }

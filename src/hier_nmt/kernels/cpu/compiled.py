@@ -43,6 +43,7 @@ FUNCTIONS = (
     "attend_forward",
     "attend_backward",
     "select_sentences",
+    "select_near_sentences",
     "search_tree",
     "relevance",
     "relevance_gradients",
@@ -277,9 +278,11 @@ def search_all(
     t: int,
     own_sentence_ids: torch.Tensor | None,
     num_choosable: torch.Tensor | None,
+    query_sentence_ids: torch.Tensor | None = None,
+    slope: float = 0.0,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """The same as `sentence_selection.search_all`, with the same arguments."""
-    arguments = query, key, sentence_mask, t, own_sentence_ids, num_choosable
+    arguments = query, key, sentence_mask, t, own_sentence_ids, num_choosable, query_sentence_ids, slope
     if query.shape[2] == 1:
         # The preparation of all keys would take too long for a decoding step.
         return sentence_search.search_all(*arguments)
@@ -287,18 +290,23 @@ def search_all(
         # Comparisons in the compiled code would skip NaN and hide it.
         return sentence_search.search_all(*arguments)
     batch_size, num_heads, num_queries, width = query.shape
-    with_tiles = t <= MAX_CHOICES_WITH_TILES and width % TILE_NUMBERS == 0 and has_tiles()
-    if with_tiles and query.dtype == key.dtype == torch.bfloat16:
-        name = "select_sentences_bfloat16"
-    else:
+    name, limits, numbers = "select_sentences", [own_sentence_ids, num_choosable], []
+    if slope:
+        # Products are compared before they are divided by sqrt(E).
+        name, limits, numbers = "select_near_sentences", [*limits, query_sentence_ids], [slope * width**0.5]
+    elif t <= MAX_CHOICES_WITH_TILES and width % TILE_NUMBERS == 0 and has_tiles():
+        if query.dtype == key.dtype == torch.bfloat16:
+            name = "select_sentences_bfloat16"
+        elif num_queries >= MIN_QUERIES_WITH_TILES:
+            name = "select_sentences_tiles"
+    if name != "select_sentences_bfloat16":
         query, key = query.float(), key.float()
-        name = "select_sentences_tiles" if with_tiles and num_queries >= MIN_QUERIES_WITH_TILES else "select_sentences"
     states = [query.contiguous(), key.contiguous(), as_bytes(sentence_mask)]
-    limits = [None if limit is None else limit.contiguous() for limit in (own_sentence_ids, num_choosable)]
+    limits = [None if limit is None else limit.contiguous() for limit in limits]
     scores = query.new_empty(batch_size, num_heads, num_queries, t, dtype=torch.float32)
     indices = torch.empty_like(scores, dtype=torch.int64)
     sizes = (batch_size, num_heads, num_queries, key.shape[2], width, t)
-    call(name, sizes, [*states, *limits, indices, scores])
+    call(name, sizes, [*states, *limits, indices, scores], *numbers)
     return indices, scores
 
 
@@ -347,9 +355,10 @@ def sizes_of_relevance(query: torch.Tensor, key: torch.Tensor, indices: torch.Te
     return (query.shape[0] * query.shape[1], query.shape[2], key.shape[2], query.shape[3], indices.shape[3])
 
 
-def call(name: str, sizes: Sequence[int], tensors: Sequence[torch.Tensor | None]) -> None:
+def call(name: str, sizes: Sequence[int], tensors: Sequence[torch.Tensor | None], *numbers: float) -> None:
     """Calls the compiled function of this name."""
-    getattr(library(), name)(*map(ctypes.c_int64, sizes), *map(as_pointer, tensors), torch.get_num_threads())
+    arguments = [*map(ctypes.c_int64, sizes), *map(as_pointer, tensors), *map(ctypes.c_float, numbers)]
+    getattr(library(), name)(*arguments, torch.get_num_threads())
 
 
 def as_bytes(mask: torch.Tensor) -> torch.Tensor:

@@ -266,4 +266,19 @@ void select_sentences(int64_t batch_size, int64_t num_heads, int64_t num_queries
     });
 }
 
+// The same where sentences are ranked by their products minus a slope for each sentence between them and the query's.
+void select_near_sentences(int64_t batch_size, int64_t num_heads, int64_t num_queries, int64_t num_sentences,
+                           int64_t width, int64_t t, const float* query, const float* key,
+                           const uint8_t* sentence_mask, const int64_t* own, const int64_t* num_choosable,
+                           const int64_t* query_sentences, int64_t* indices, float* scores, float slope,
+                           int num_threads) {
+    const Choice<float> all{query, key, sentence_mask, own, num_choosable, num_queries, num_sentences,
+                            width, t, indices, scores, query_sentences, slope};
+    choose_in_heads(all, batch_size, num_heads, num_threads, [](const Choice<float>& choice) {
+        Undecided all_queries;
+        all_queries.add(0, choice.num_queries);
+        select_by_products(choice, all_queries);
+    });
+}
+
 }  // extern "C"

@@ -6,12 +6,14 @@ Dimensions: B batch, N sentences, t sentences kept, H heads, Q queries, E head w
 """
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
 from torch.nn import functional
 
 from ...ops.numerics import chunk_size, full_precision
+from ...ops.sentence_selection import nearer
 from .buffer_pool import BufferPool, thread_buffers
 from .stable_topk import FEW_SCORES, top_columns, top_members
 
@@ -30,19 +32,23 @@ def search_all(
     t: int,
     own_sentence_ids: torch.Tensor | None,
     num_choosable: torch.Tensor | None,
+    query_sentence_ids: torch.Tensor | None = None,
+    slope: float = 0.0,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Indices and scores [B, H, Q, t] of `select_by_relevance`, with the same arguments."""
     key = full_precision(key)
+    # Products are compared before they are divided by sqrt(E).
+    conditions = Conditions(own_sentence_ids, num_choosable, query_sentence_ids, slope * query.shape[-1] ** 0.5)
     if query.shape[2] <= FEW_QUERIES or query.shape[:3].numel() * key.shape[2] <= FEW_SCORES:
         scores = products_of_few(query, key, sentence_mask)
         columns, num_found = Columns(torch.arange(key.shape[2], device=key.device), 1), min(t, key.shape[2])
-        found = select_allowed(scores, num_found, columns, own_sentence_ids, num_choosable, thread_buffers(key))
+        found = select_allowed(scores, num_found, columns, conditions, thread_buffers(key))
         indices, products = (
             functional.pad(some, (0, t - num_found), value=empty)
             for some, empty in zip(found, (0, -torch.inf), strict=True)
         )
     else:
-        indices, products = search_many(query, key, sentence_mask, t, own_sentence_ids, num_choosable)
+        indices, products = search_many(query, key, sentence_mask, t, conditions)
     # Scaled after the comparison: scaling the keys could make equal products differ by a rounding error.
     scores = products * query.shape[-1] ** -0.5
     return indices, scores.masked_fill_(products == torch.inf, torch.nan)
@@ -59,12 +65,7 @@ def products_of_few(query: torch.Tensor, key: torch.Tensor, sentence_mask: torch
 
 
 def search_many(
-    query: torch.Tensor,
-    key: torch.Tensor,
-    sentence_mask: torch.Tensor,
-    t: int,
-    own_sentence_ids: torch.Tensor | None,
-    num_choosable: torch.Tensor | None,
+    query: torch.Tensor, key: torch.Tensor, sentence_mask: torch.Tensor, t: int, conditions: "Conditions"
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Indices and products [B, H, Q, t] for `search_all`; infinity stands for NaN."""
     # Keys with NaN are set to zero: adding minus infinity does not mask a NaN, and a maximum may miss it.
@@ -88,9 +89,7 @@ def search_many(
         if query.dtype != key.dtype:
             some_queries = buffers.take("queries of a part", *some_queries.shape).copy_(some_queries)
         scores = limited_products(some_queries, keys, limits if has_limits else None, buffers)
-        own = None if own_sentence_ids is None else own_sentence_ids[:, some]
-        choosable = None if num_choosable is None else num_choosable[:, some]
-        found = select_allowed(scores, num_found, columns, own, choosable, buffers)
+        found = select_allowed(scores, num_found, columns, conditions.of(some), buffers)
         indices[:, :, some, :num_found], best[:, :, some, :num_found] = found
     return indices, best
 
@@ -107,6 +106,29 @@ def limited_products(
         scores.copy_(limits[:, :, None])
     scores.flatten(0, 1).baddbmm_(queries.flatten(0, 1), keys.flatten(0, 1).transpose(1, 2), beta=limits is not None)
     return scores
+
+
+class Conditions(NamedTuple):
+    """What the queries may select and prefer.
+
+    Attributes:
+        own_sentence_ids, num_choosable, query_sentence_ids: [B, Q], as for `select_by_relevance`.
+        slope: of `nearer`, for products; not used without `query_sentence_ids`.
+    """
+
+    own_sentence_ids: torch.Tensor | None
+    num_choosable: torch.Tensor | None
+    query_sentence_ids: torch.Tensor | None
+    slope: float
+
+    def of(self, some: slice) -> "Conditions":
+        """Those of some queries."""
+        return self.each(lambda ids: ids[:, some])
+
+    def each(self, change: Callable[[torch.Tensor], torch.Tensor]) -> "Conditions":
+        """The same with all tensors changed."""
+        own, choosable, of_query = (None if ids is None else change(ids) for ids in self[:3])
+        return Conditions(own, choosable, of_query, self.slope)
 
 
 class Columns(NamedTuple):
@@ -143,23 +165,20 @@ class Columns(NamedTuple):
 
 
 def select_allowed(
-    scores: torch.Tensor,
-    t: int,
-    columns: Columns,
-    own_sentence_ids: torch.Tensor | None,
-    num_choosable: torch.Tensor | None,
-    buffers: BufferPool,
+    scores: torch.Tensor, t: int, columns: Columns, conditions: Conditions, buffers: BufferPool
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Sentences and scores [B, H, Q, t] of the t <= N best of the scores [B, H, Q, N], of those that may be selected.
 
     The limits are those of `select_by_relevance`. The scores of other sentences are overwritten.
     """
-    if num_choosable is not None:
-        scores.masked_fill_(columns.sentences >= num_choosable[:, None, :, None], -torch.inf)
+    own, choosable, query_sentence_ids, slope = conditions.each(lambda ids: ids[:, None, :, None])
+    if choosable is not None:
+        scores.masked_fill_(columns.sentences >= choosable, -torch.inf)
     ranked = scores
-    if own_sentence_ids is not None:
-        is_own = (columns.sentences == own_sentence_ids[:, None, :, None] - 1) & (scores != -torch.inf)
-        ranked = scores.masked_fill(is_own, torch.inf)
+    if query_sentence_ids is not None and slope:
+        ranked = nearer(scores, slope, query_sentence_ids, columns.sentences)
+    if own is not None:
+        ranked = ranked.masked_fill((columns.sentences == own - 1) & (scores != -torch.inf), torch.inf)
     if columns.group_size == 1:
         if t == scores.shape[-1]:
             sentences = torch.arange(t, device=scores.device).expand(scores.shape)

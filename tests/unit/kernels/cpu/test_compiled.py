@@ -172,7 +172,9 @@ def test_tiles_are_used_for_what_they_can_do(monkeypatch, dtype, width, dropout,
     assert ("select_sentences_bfloat16" in recorder.called) == (uses_tiles or (dropout > 0 and compiled.has_tiles()))
     before = len(recorder.called)
     select_by_relevance(states[0], states[1], torch.ones(1, 6, dtype=torch.bool), 9)
-    assert recorder.called[before:] == ["select_sentences"]
+    near = {"query_sentence_ids": ids, "slope": 0.5}
+    select_by_relevance(states[0], states[1], torch.ones(1, 6, dtype=torch.bool), 2, **near)
+    assert recorder.called[before:] == ["select_sentences", "select_near_sentences"]
     if dtype == torch.float32:  # only for many queries: the keys are prepared first
         select_by_relevance(states[0].repeat(1, 1, 11, 1), states[1], torch.ones(1, 6, dtype=torch.bool), 2)
         assert recorder.called[-1] == ("select_sentences_tiles" if compiled.has_tiles() else "select_sentences")
@@ -319,7 +321,9 @@ def test_selection_equals_the_loop_in_indices_scores_and_gradients(num_sentences
     mask = torch.rand(batch_size, num_sentences) < 0.8
     own = torch.randint(0, num_sentences + 1, (batch_size, num_queries))
     choosable = torch.randint(-1, num_sentences + 1, (batch_size, num_queries))  # -1: padding, before all sentences
-    for limits in ({}, {"own_sentence_ids": own}, {"num_choosable": choosable}):
+    near = {"query_sentence_ids": torch.randint(1, num_sentences + 1, (batch_size, num_queries)), "slope": 0.6}
+    of_both = {"own_sentence_ids": own, "num_choosable": choosable, **near}
+    for limits in ({}, {"own_sentence_ids": own}, {"num_choosable": choosable}, near, of_both):
         fast = scores_by_sentence(*select_by_relevance(*leaves, mask, t, **limits), num_sentences)
         slow = select_by_relevance_reference(*doubles, mask, t, **limits)
         torch.testing.assert_close(fast, slow, rtol=2e-5, atol=2e-5, check_dtype=False)  # in float32 for all types
@@ -358,13 +362,18 @@ def test_selection_among_many_sentences_gives_the_largest_products(keys, dtype, 
     own, choosable = (torch.randint(-1, MANY_SENTENCES + 1, (2, 131)) for _ in range(2))
     close = {"rtol": 1e-5, "atol": 1e-5 * key.abs().max().item(), "check_dtype": False}
     all_products = (query.double()[..., None, :] * key.double()[:, :, None]).sum(-1) * width**-0.5
-    for limits in ({}, {"own_sentence_ids": own.clamp(min=0)}, {"num_choosable": choosable}):
+    query_ids, slope = torch.randint(1, MANY_SENTENCES + 1, (2, 131)), 0.01
+    between = ((numbers - query_ids[..., None] + 1).abs() - 1).clamp(min=0)[:, None]
+    near = {"query_sentence_ids": query_ids, "slope": slope}
+    for limits in ({}, {"own_sentence_ids": own.clamp(min=0)}, {"num_choosable": choosable}, near):
         indices, scores = select_by_relevance(query, key, mask, t, **limits)
         products = all_products.masked_fill(~mask[:, None, None], -torch.inf)
         if "num_choosable" in limits:
             products = products.masked_fill((numbers >= choosable[..., None])[:, None], -torch.inf)
         is_filled = scores > -torch.inf
         torch.testing.assert_close(scores, products.gather(-1, indices).masked_fill(~is_filled, -torch.inf), **close)
+        if "slope" in limits:
+            products = products - slope * between
         if "own_sentence_ids" in limits:
             is_own = (numbers == own[..., None] - 1)[:, None] & (products > -torch.inf)
             products = products.masked_fill(is_own, torch.inf)
