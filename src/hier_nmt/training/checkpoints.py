@@ -126,7 +126,7 @@ def load_initial_weights(model: PreTrainedModel, directory: str | Path) -> list[
     ]
     unknown = [f"{name} is not in this model" for name in weights if name not in own]
     if mismatches or unknown:
-        raise CheckpointError(f"the weights of {directory} do not fit: " + "; ".join(mismatches + unknown))
+        raise CheckpointError(f"the weights of {directory} do not fit: " + "; ".join(_by_layers(mismatches + unknown)))
     missing = model.load_state_dict(weights, strict=False).missing_keys
     model.tie_weights()
     new = sorted(set(missing) - set(model.all_tied_weights_keys))
@@ -147,7 +147,7 @@ def _divide_heads(weights: dict[str, torch.Tensor], own: Mapping[str, torch.Tens
 
 
 def _by_layers(names: Sequence[str]) -> list[str]:
-    """Names of weights, with one entry for those that differ in the number of their layer alone."""
+    """Names of weights, or what is said of them, with one entry where the number of the layer alone differs."""
     groups: dict[str, list[str]] = {}
     for name in names:
         groups.setdefault(re.sub(r"\.layers\.\d+\.", ".layers.*.", name), []).append(name)
